@@ -197,7 +197,7 @@ def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
         return found
     from pgrecall.importers.hindsight.reader import is_hindsight
     from pgrecall.importers.mem0 import is_mem0
-    from pgrecall.importers.other_records import is_record
+    from pgrecall.importers.other_records import TEXTS, is_record
 
     names: set[str] = set()
     for value in first_values(path):
@@ -208,7 +208,7 @@ def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
         if is_record(value):
             return "jsonl"
         names |= value.keys() if isinstance(value, dict) else {"body"}
-    if otherwise == "jsonl" and names and names.isdisjoint(("body", "text", "content")):
+    if otherwise == "jsonl" and names and names.isdisjoint(TEXTS):
         raise InvalidInput(
             f"{printable_path(path)} has neither records nor chats: its objects have no body, but "
             f"{', '.join(sorted(map(repr, names))[:5])[:200]}.",

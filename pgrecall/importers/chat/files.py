@@ -283,7 +283,11 @@ def json_lines(file: ChatFile, count: Callable[[str, int], None]) -> Iterator[tu
                     decoded = decode(line)
                     for what, times in decoded.notices:
                         count(what, times)
-                    for index, value in enumerate(values_in(decoded.text, decoder), start=1):
+                    values = values_in(decoded.text, decoder)
+                    each = (
+                        one for value in values for one in (value if isinstance(value, list) else [value])
+                    )
+                    for index, value in enumerate(each, start=1):
                         yield place if index == 1 else f"{place}, value {index}", value
                 except RecursionError:
                     yield Problem(file.shown, f"{place}: its JSON is nested too deep.")

@@ -92,6 +92,16 @@ COMMAND = (
             id="Claude Code has the words after a command in a tag",
         ),
         pytest.param(
+            [[{"role": "user", "content": "Where?"}, {"role": "assistant", "content": "There."}]],
+            ["Where?", "There."],
+            id="a list of messages on one line",
+        ),
+        pytest.param(
+            [{"page_content": "Brass.", "metadata": {"source": "a.md"}}],
+            ["Brass."],
+            id="LangChain has a text in a document",
+        ),
+        pytest.param(
             [{"type": "human", "data": {"content": "Where?"}},
              {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", "AIMessage"],
               "kwargs": {"content": "There."}}],
