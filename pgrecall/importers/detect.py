@@ -275,7 +275,7 @@ def count_items(path: Path, kind: SourceKind = "auto", *, follow_links: bool = F
         return None
     if known == "jsonl":
         require_file(path)
-        return sum(1 for _, line in read_lines(path) if line is None or line.strip())
+        return sum(1 for _, line in read_lines(path, cut=[]) if line is None or line.strip())
     if _is_archive(path):
         from pgrecall.importers.markdown.archive import count_notes
 

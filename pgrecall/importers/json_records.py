@@ -123,7 +123,8 @@ def validated_lines(path: Path, shape: type[AnyShape]) -> Iterator[tuple[int, An
 
 
 def _lines(path: Path, read: Callable[[bytes], Iterator[T]]) -> Iterator[tuple[int, T] | Problem]:
-    for number, data in read_lines(path):
+    cut: list[str] = []
+    for number, data in read_lines(path, cut=cut):
         if data is None:
             yield Problem(printable_path(path), f"line {number}: longer than {MAX_BYTES // 1_000_000} MB.")
         elif data.strip():
@@ -134,6 +135,8 @@ def _lines(path: Path, read: Callable[[bytes], Iterator[T]]) -> Iterator[tuple[i
                 yield Problem(printable_path(path), f"line {number}: its JSON is nested too deep.")
             except ValueError as error:
                 yield Problem(printable_path(path), f"line {number}: {_words(error)}.")
+    for reason in cut:
+        yield Problem(printable_path(path), f"{reason.rstrip('.')}; what follows is not read.")
 
 
 def _object_reader() -> Callable[[bytes], Iterator[tuple[dict[str, Any], list[Notice]]]]:
