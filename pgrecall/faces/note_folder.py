@@ -121,8 +121,9 @@ def settle(
         _require_most(folder, len(gone) - renamed.renamed, len(stored))
     report = store(_noting(read(), seen), renamed.import_id)
     folder.require()
-    present, whole = folder.notes()
-    removed = gone_keys(report.removed, seen, present) if whole and archive else ()
+    still, whole = folder.notes()
+    # What vanished during the import may have another name by now, which the next one finds.
+    removed = gone_keys(report.removed, seen, present | still) if whole and archive else ()
     archived = memory.imports.archive(folder.source, removed, import_id=report.import_id, now=now)
     left = tuple(key for key in report.removed if key not in set(removed))
     return Settled(replace(report, removed=left), renamed.renamed, archived)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
-from zipfile import ZipFile
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.files import ZIP_FAULTS, open_bytes
+from pgrecall.importers.files import ARCHIVES, ZIP_FAULTS, open_bytes
 
 T = TypeVar("T")
 
@@ -36,9 +35,10 @@ def _unpacked(path: Path, max_bytes: int) -> int:
     its importer reports that."""
     size = 0
     try:
-        if path.suffix.lower() == ".zip":
-            with ZipFile(path) as archive:
-                return sum(entry.file_size for entry in archive.infolist())
+        if path.suffix.lower() in ARCHIVES:
+            from pgrecall.importers.markdown.archive import unpacked_bytes
+
+            return unpacked_bytes(path)
         if path.suffix.lower() == ".gz":
             with open_bytes(path) as file:
                 while size <= max_bytes and (data := file.read(_CHUNK)):

@@ -33,14 +33,12 @@ _OF_JAVASCRIPT = re.compile(
     r"[a-z]{3}\s+([a-z]{3})\s+([0-9]{1,2})\s+([0-9]{4})\s+([0-9:]{8})\s+GMT([+-][0-9]{4}).*",
     re.DOTALL | re.IGNORECASE,
 )
-_AMERICAN = re.compile(
-    r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4}),?\s+([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?\s+([AP])M"
-)
-"""American English; British and Indian English have the day first, and ``am``."""
-
 _HALVED = re.compile(
-    r"([0-9]{4})-([0-9]{2})-([0-9]{2}),?\s+([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?\s*([ap])m", re.IGNORECASE
+    r"(?:([0-9]{4})-|(?=.*(?-i:[AP]M)))([0-9]{1,2})(?(1)-|/)([0-9]{1,2})(?(1)|/([0-9]{4}))"
+    r",?\s+([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?\s*([ap])m",
+    re.IGNORECASE,
 )
+"""``3/14/2026`` is American English; British and Indian English have the day first, and ``am``."""
 
 _SILLYTAVERN = re.compile(r"\A(\S+?)\s*@\s*([0-9]{2})h\s*([0-9]{2})m\s*([0-9]{2})s.*")
 _AGO = re.compile(r"([0-9]{1,6})\s*([hdwmy])(?:\s+ago)?", re.IGNORECASE)
@@ -118,11 +116,8 @@ def parse_logged(text: str) -> tuple[datetime, bool]:
     """
     text = _OF_JAVASCRIPT.sub(r"\2 \1 \3 \4 \5", text.strip())
     if halved := _HALVED.fullmatch(text):
-        year, month, day, *clock = halved.groups()
-        return _moment(text, (year, month, day), clock), False
-    if american := _AMERICAN.fullmatch(text):
-        month, day, year, *clock = american.groups()
-        return _moment(text, (year, month, day), clock), False
+        first, month, day, last, *clock = halved.groups()
+        return _moment(text, (first or last, month, day), clock), False
     if worded := _IN_WORDS.fullmatch(text):
         month, day = (worded[1], worded[2]) if worded[1] else (worded[4], worded[3])
         return _moment(text, (worded[5], month, day), worded.groups()[5:]), False

@@ -10,6 +10,7 @@ from zipfile import ZipFile
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.fields import ANY, NOTHING, Keep, Rules
 from pgrecall.importers.files import (
+    ARCHIVES,
     OTHER_CHATS,
     ZIP_FAULTS,
     printable_path,
@@ -42,7 +43,7 @@ _ENDINGS: tuple[tuple[str, KnownKind], ...] = (
     (".jsonl", "jsonl"),
     (".ndjson", "jsonl"),
     (".json", "chat"),
-    (".zip", "hindsight"),
+    *((ending, "hindsight") for ending in ARCHIVES),
 )
 
 
@@ -196,7 +197,7 @@ def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
         return found
     from pgrecall.importers.hindsight.reader import is_hindsight
     from pgrecall.importers.mem0 import is_mem0
-    from pgrecall.importers.other_records import is_record
+    from pgrecall.importers.other_records import TEXTS, is_record
 
     names: set[str] = set()
     for value in first_values(path):
@@ -207,7 +208,7 @@ def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
         if is_record(value):
             return "jsonl"
         names |= value.keys() if isinstance(value, dict) else {"body"}
-    if otherwise == "jsonl" and names and names.isdisjoint(("body", "text", "content")):
+    if otherwise == "jsonl" and names and names.isdisjoint(TEXTS):
         accesses = "To load accesses: `pgrecall access --from FILE`."
         raise InvalidInput(
             f"{printable_path(path)} has neither records nor chats: its objects have no body, but "
@@ -223,11 +224,11 @@ def _kind_of_archive(path: Path, chats: KnownKind | None) -> KnownKind:
     A message in a file of a vault makes it no chat.
     """
     from pgrecall.importers.chat.files import chat_files
-    from pgrecall.importers.markdown.archive import notes_in
+    from pgrecall.importers.markdown.archive import count_notes
 
     if chats and any(file.is_export for file in chat_files(path)):
         return chats
-    if notes_in(path):
+    if count_notes(path) != 0:
         return "markdown"
     if chats:
         return chats
@@ -252,7 +253,7 @@ def _kind_of_archive(path: Path, chats: KnownKind | None) -> KnownKind:
 
 
 def _is_archive(path: Path) -> bool:
-    return path.suffix.lower() == ".zip" and not path.is_dir()
+    return path.suffix.lower() in ARCHIVES and not path.is_dir()
 
 
 def source_name(path: Path, kind: SourceKind = "auto") -> str:
@@ -275,11 +276,11 @@ def count_items(path: Path, kind: SourceKind = "auto", *, follow_links: bool = F
         return None
     if known == "jsonl":
         require_file(path)
-        return sum(1 for _, line in read_lines(path) if line is None or line.strip())
+        return sum(1 for _, line in read_lines(path, cut=[]) if line is None or line.strip())
     if _is_archive(path):
-        from pgrecall.importers.markdown.archive import notes_in
+        from pgrecall.importers.markdown.archive import count_notes
 
-        return len(notes_in(path))
+        return count_notes(path)
     if path.is_file():  # one that is no note is refused when it is read
         return 1
     require_folder(path)

@@ -22,6 +22,7 @@ from pgrecall.importers.fields import (
     kept_as_metadata,
     link_fits,
 )
+from pgrecall.importers.text import sentence
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft, DraftLink
 
@@ -58,7 +59,7 @@ def storable(
     if fault is None:
         yield changed
     else:
-        yield Problem(where, f"{place}: {fault}." if place else f"{fault[0].upper()}{fault[1:]}.")
+        yield Problem(where, f"{place}: {fault}." if place else sentence(fault))
 
 
 def _fault(draft: Draft) -> str | None:

@@ -23,6 +23,9 @@ OTHER_CHATS = (
 )
 """The way out for exports that no importer reads."""
 
+ARCHIVES = (".zip", ".bear2bk", ".textpack")
+"""How names of ZIP archives end; the others are those of Bear and of one note with its pictures."""
+
 MAX_BYTES = 10_000_000
 READ_FAULTS = (OSError, EOFError, zlib.error)
 ZIP_FAULTS = (
@@ -92,17 +95,22 @@ def open_bytes(path: Path) -> BinaryIO:
     return as_utf8(cast(BinaryIO, gzip.open(path, "rb")) if path.suffix.lower() == ".gz" else path.open("rb"))
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
+def read_lines(path: Path, *, cut: list[str] | None = None) -> Iterator[tuple[int, bytes | None]]:
     """Line numbers from 1 with their bytes, without a byte order mark; None for a line over 10 MB.
+
+    Given a list ``cut``, a file that breaks off after its first line ends there; the list gets the reason.
 
     Raises InvalidInput if the file cannot be read, and as for :func:`numbered_lines`.
     """
+    number = 0
     try:
         with open_bytes(path) as file:
             for number, line in numbered_lines(file, printable_path(path), MAX_BYTES):
                 yield number, line.removeprefix(b"\xef\xbb\xbf") if line and number == 1 else line
     except READ_FAULTS as error:
-        raise unreadable(path, error) from error
+        if cut is None or not number:
+            raise unreadable(path, error) from error
+        cut.append(f"line {number + 1}: cannot be read: {failure_reason(error)}")
 
 
 def numbered_lines(file: BinaryIO, shown: str, max_bytes: int) -> Iterator[tuple[int, bytes | None]]:

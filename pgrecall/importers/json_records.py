@@ -20,6 +20,7 @@ from pgrecall.importers.fields import Fields, Rules
 from pgrecall.importers.files import MAX_BYTES, printable_path, read_bytes, read_lines
 from pgrecall.importers.json_stream import noting_decoder, require_few_containers
 from pgrecall.importers.other_records import as_records
+from pgrecall.importers.text import sentence
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.validation import what_it_must_be
 
@@ -83,8 +84,7 @@ def _written_out(path: Path) -> Iterator[tuple[int, tuple[dict[str, Any], list[N
     try:
         decoded = decode(read_bytes(path))
     except ValueError as error:
-        sentence = str(error)
-        yield Problem(printable_path(path), f"{sentence[0].upper()}{sentence[1:]}.")
+        yield Problem(printable_path(path), sentence(error))
         return
     text, notices = decoded.text, decoded.notices
     doubled: list[Notice] = []
@@ -123,7 +123,8 @@ def validated_lines(path: Path, shape: type[AnyShape]) -> Iterator[tuple[int, An
 
 
 def _lines(path: Path, read: Callable[[bytes], Iterator[T]]) -> Iterator[tuple[int, T] | Problem]:
-    for number, data in read_lines(path):
+    cut: list[str] = []
+    for number, data in read_lines(path, cut=cut):
         if data is None:
             yield Problem(printable_path(path), f"line {number}: longer than {MAX_BYTES // 1_000_000} MB.")
         elif data.strip():
@@ -134,6 +135,8 @@ def _lines(path: Path, read: Callable[[bytes], Iterator[T]]) -> Iterator[tuple[i
                 yield Problem(printable_path(path), f"line {number}: its JSON is nested too deep.")
             except ValueError as error:
                 yield Problem(printable_path(path), f"line {number}: {_words(error)}.")
+    for reason in cut:
+        yield Problem(printable_path(path), f"{reason.rstrip('.')}; what follows is not read.")
 
 
 def _object_reader() -> Callable[[bytes], Iterator[tuple[dict[str, Any], list[Notice]]]]:

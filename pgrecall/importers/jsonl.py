@@ -20,6 +20,7 @@ from pgrecall.importers.json_records import (
     required_field,
     validated_lines,
 )
+from pgrecall.importers.other_records import TEXTS
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Access, AccessKind, Draft
 
@@ -127,7 +128,7 @@ def _draft(
 ) -> tuple[Draft, list[Skipped]]:
     """The draft of a record, and notices of what became metadata. Raises ValueError if it has no text."""
     fields = Fields(record, rules)
-    body = required_field(fields, "body", "text", "content")
+    body = required_field(fields, *TEXTS)
     key = fields.take("key")
     metadata = fields.take("metadata") or {}
     links = fields.take("links") or ()

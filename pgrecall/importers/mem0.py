@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from pgrecall.errors import InvalidInput
+from pgrecall.importers.chat.turns import name_from
 from pgrecall.importers.draft_checks import storable
 from pgrecall.importers.fields import ANY, Fields, Rules
 from pgrecall.importers.files import printable_path, require_file
@@ -33,19 +34,17 @@ def _draft(fields: Fields, source: str, prefix: str, layer: str) -> Draft:
     """The draft of a memory of mem0; what is left of its fields becomes metadata.
 
     Raises:
-        ValueError: it has no id or no text.
+        ValueError: it has no text.
     """
-    own = fields.take("key", "id")
-    if own is None:
-        raise ValueError("id is required")
     body = required_field(fields, "memory").strip()
+    own = fields.take("key", "id")
     names = {name: fields.take("author", name) for name in ("user_id", "agent_id", "app_id", "actor_id")}
     role, metadata = fields.take("role"), fields.take("metadata") or {}
     updated, expires = fields.take("moment", "updated_at"), fields.take("expires_at", "expiration_date")
     provenance = without_empty(id=own, **names, role=role, updated_at=updated and updated.isoformat())
     draft = Draft(
         body=body,
-        key=f"{prefix}mem0/{own}",
+        key=f"{prefix}mem0/{own or name_from(body)}",
         layer=layer,
         role=role,
         author=names["actor_id"] or names["user_id"] or names["agent_id"],

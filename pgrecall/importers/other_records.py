@@ -16,7 +16,7 @@ def is_record(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     graph = isinstance(value.get("entities"), list) and isinstance(value.get("relations"), list)
-    texts = (isinstance(value.get(name), str) for name in ("text", "content"))
+    texts = (isinstance(value.get(name), str) for name in TEXTS)
     ours = isinstance(value.get("body"), str) or (any(texts) and not _OURS.isdisjoint(value))
     return graph or ours or _of_graph(value) is not None
 
@@ -50,6 +50,9 @@ def _of_graph(value: _Record) -> _Record | None:
             }  # fmt: skip
     return None
 
+
+TEXTS = ("body", "text", "content", "page_content")
+"""Names of the text of a record; the last is that of documents of LangChain."""
 
 _OURS = frozenset({"key", "metadata", "created_at", "occurred_at", "tags", "layer", "pinned"})
 """Names of which a record whose text has another name than ``body`` has one; messages of chats do not."""

@@ -31,6 +31,12 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def sentence(fault: object) -> str:
+    """A fault as a sentence: with a capital and a full stop."""
+    said = str(fault)
+    return f"{said[:1].upper()}{said[1:]}."
+
+
 def words(name: str) -> str:
     """A file or folder name as words: ``rotate-the_keys`` is ``rotate the keys``."""
     return one_line(re.sub(r"[-_]+", " ", name)) or name

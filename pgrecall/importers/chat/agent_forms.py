@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pgrecall.importers.chat.turns import list_of
+
 _Object = dict[str, Any]
 _OTHER_ROLES = ("bashExecution", "branchSummary", "compactionSummary")
 """Of Pi: what is no message."""
@@ -23,6 +25,10 @@ def _said_in_opencode(message: Any) -> Any:
     match message:
         case {"info": dict(about), "parts": parts}:
             own, role = about.get("id"), about.get("role")
+            parts = [
+                {"type": "synthetic"} if isinstance(one, dict) and one.get("synthetic") else one
+                for one in list_of(parts)
+            ]
             return {"id": own, "role": role, "content": parts, "timestamp": about.get("time")}
     return message
 
@@ -65,4 +71,17 @@ def _of_agent(value: _Object) -> _Object | None:
     return {"role": kind, "content": value["content"]} if is_role and "content" in value else None
 
 
-AGENT_FORMS: Sequence[Callable[[_Object], _Object | None]] = (_of_opencode, _of_events, _of_agent)
+def _of_langchain(value: _Object) -> _Object | None:
+    """A message as LangChain writes it: with its data, or as what it is constructed from."""
+    match value:
+        case {"type": "human" | "ai" | "system" | "tool" as role, "data": {"content": content} as said}:
+            return {"id": said.get("id"), "role": role, "content": content}
+        case {"lc": _, "id": [*_, str(name)], "kwargs": {"content": content} as said} if "Message" in name:
+            role = name.partition("Message")[0].casefold()
+            return {"id": said.get("id"), "role": role, "content": content}
+    return None
+
+
+AGENT_FORMS: Sequence[Callable[[_Object], _Object | None]] = (
+    _of_opencode, _of_events, _of_agent, _of_langchain,
+)  # fmt: skip

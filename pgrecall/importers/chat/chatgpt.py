@@ -172,10 +172,10 @@ def _text(content: dict[str, Any], tally: Tally) -> str:
 def _parts(parts: list[Any], tally: Tally) -> Iterator[str]:
     for part in parts:
         kind = kind_of(part, "content_type")
-        if isinstance(part, str):
-            yield part
-        elif kind == "audio_transcription" and isinstance(part.get("text"), str):
-            yield part["text"]
+        has_text = isinstance(part, dict) and kind in ("audio_transcription", "text", "None")
+        text = part.get("text") if has_text else part
+        if isinstance(text, str):
+            yield text
         elif kind == "image_asset_pointer" or kind_of(part) == "image":
             tally.add(IMAGES)
         elif "audio" in kind or "video" in kind:

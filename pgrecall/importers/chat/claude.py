@@ -118,9 +118,10 @@ def _turns(
     for message in messages:
         tally.fields(message, _KNOWN, "message")
         name, role = message.get("uuid"), role_of_sender(message.get("sender"))
-        if not isinstance(name, str) or role is None:
-            tally.add("messages without sender or uuid")
+        if role is None:
+            tally.add("messages without a sender")
             continue
+        name = name if isinstance(name, str) and name else name_from(message)
         text = _text(message, tally, tools).strip()
         if not text:
             tally.add(EMPTY)

@@ -97,6 +97,7 @@ def read_claude_code(
 
 def _turn(value: Any, name: str, place: str, tally: Tally, tools: bool) -> tuple[str, Turn] | None:
     """A line's session and turn; None if it is left out."""
+    value = _as_message(value)
     kind = kind_of(value)
     message = as_messages(value.get("message")) if isinstance(value, dict) else None
     if kind not in ("user", "assistant") or not isinstance(message, dict):
@@ -124,6 +125,8 @@ def _turn(value: Any, name: str, place: str, tally: Tally, tools: bool) -> tuple
         if not list_of(message.get("content")):
             tally.add(EMPTY)
         return None
+    if _COMMAND.match(text) and " " in (asked := _between(text, "command-args")):
+        text = f"{_between(text, 'command-name')} {asked}".strip()
     if _COMMAND.match(text) or text.startswith(_INTERRUPTED):
         tally.add(COMMANDS)
         return None
@@ -141,6 +144,21 @@ def _turn(value: Any, name: str, place: str, tally: Tally, tools: bool) -> tuple
         at=tally.time(value.get("timestamp")),
         metadata={key: text for key, text in kept.items() if isinstance(text, str) and text},
     )
+
+
+def _as_message(value: Any) -> Any:
+    """A line as that of a message; what was typed while Claude worked is in an attachment."""
+    match value:
+        case {"type": "attachment", "attachment": {"type": "queued_command", "prompt": said} as given}:
+            if given.get("commandMode", "prompt") == "prompt":
+                return {**value, "type": "user", "message": {"role": "user", "content": said}}
+    return value
+
+
+def _between(text: str, name: str) -> str:
+    """What stands between ``<name>`` and ``</name>``, on one line; empty if nothing does."""
+    inside, end, _ = text.partition(f"<{name}>")[2].partition(f"</{name}>")
+    return " ".join(inside.split()) if end else ""
 
 
 def _is_hidden(value: dict[str, Any], message: dict[str, Any]) -> bool:

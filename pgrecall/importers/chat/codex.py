@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain
 from typing import Any
 
 from pgrecall.importers.chat.turns import (
+    ADDED,
     BOOKKEEPING,
     EMPTY,
     HIDDEN,
@@ -41,8 +43,15 @@ _RESULTS = frozenset({
 _BOOKKEEPING = frozenset({"ghost_snapshot", "compaction", "compaction_summary", "other"})
 _ADDED = re.compile(
     r"\s*(<(environment_context|user_instructions|INSTRUCTIONS|permissions instructions|turn_aborted"
-    r"|user_shell_command|skill|collaboration_mode|model_switch)>|# AGENTS\.md instructions)"
+    r"|user_shell_command|skill|collaboration_mode|model_switch|hook_prompt|recommended_plugins"
+    r"|subagent_notification)>|# AGENTS\.md instructions)"
 )
+_REQUEST = "## My request for Codex:"
+"""What stands above it tells which files are open in the editor."""
+
+_OF_IMAGE = re.compile(r"\s*</?image\b[^<>]{0,200}>\s*")
+"""What stands around a picture."""
+
 _FILE = re.compile(r"rollout-[0-9T-]{19}-(.+)")
 
 
@@ -81,27 +90,73 @@ def _meta(head: Any) -> dict[str, Any]:
 def _turns(
     values: Iterable[tuple[str, Any]], session: str, meta: dict[str, Any], tally: Tally, tools: bool
 ) -> Iterator[Turn]:
+    """The turns of a session: its items, and what only its events tell.
+
+    Most versions write a message as an item and as an event, some as only one of both.
+    """
     git = meta.get("git")
     branch = git.get("branch") if isinstance(git, dict) else None
     kept = {PROJECT: meta.get("cwd"), "branch": branch}
     metadata = {key: text for key, text in kept.items() if isinstance(text, str) and text}
+    read = partial(_turn, session=session, metadata=metadata, tally=tally, tools=tools)
+    found: list[Turn | tuple[str, Any, dict[str, Any]]] = []
+    said: set[object] = set()
     for place, value in values:
         item = _item(value)
-        if item is None:
+        if item is None and (heard := _event(value)) is not None:
+            found.append((place, value, heard))
+        elif item is None:
             known = is_codex(value) or (isinstance(value, dict) and _is_of_record(value))
             tally.add(BOOKKEEPING if known else of_type("lines", kind_of(value)))
-            continue
-        role, text = _message(item, tally, tools)
-        if role is not None:
-            yield Turn(
-                key=f"{session}/{place.removeprefix('line ')}",
-                author=role,
-                text=text,
-                place=place,
-                role=role_of_sender(role),
-                at=tally.time(value.get("timestamp") or item.get("timestamp")),
-                metadata=metadata,
-            )
+        elif (turn := read(place, value, item)) is not None:
+            found.append(turn)
+            said.update({item.get("role")} - {None})
+    for one in found:
+        if isinstance(one, Turn):
+            yield one
+        elif one[2]["role"] in said:
+            tally.add(BOOKKEEPING)
+        elif (turn := read(*one)) is not None:
+            yield turn
+
+
+def _turn(
+    place: str,
+    value: Any,
+    item: dict[str, Any],
+    *,
+    session: str,
+    metadata: dict[str, Any],
+    tally: Tally,
+    tools: bool,
+) -> Turn | None:
+    """The turn of an item in a line; None if it is left out."""
+    role, text = _message(item, tally, tools)
+    if role is None:
+        return None
+    return Turn(
+        key=f"{session}/{place.removeprefix('line ')}",
+        author=role,
+        text=text,
+        place=place,
+        role=role_of_sender(role),
+        at=tally.time(value.get("timestamp") or item.get("timestamp")),
+        metadata=metadata,
+    )
+
+
+def _event(value: Any) -> dict[str, Any] | None:
+    """The message that an event tells of; None for any other line."""
+    match value:
+        case {"type": "event_msg", "payload": {"type": "user_message", "message": str(text)}}:
+            return {"type": "message", "role": "user", "content": text}
+        case {"type": "event_msg", "payload": {"type": "agent_message", "message": str(text)}}:
+            return {"type": "message", "role": "assistant", "content": text}
+        case {"payload": {"type": "item_completed", "item": {"type": "UserMessage", "content": content}}}:
+            return {"type": "message", "role": "user", "content": content}
+        case {"payload": {"type": "item_completed", "item": {"type": "AgentMessage", "content": content}}}:
+            return {"type": "message", "role": "assistant", "content": content}
+    return None
 
 
 def _is_of_record(value: dict[str, Any]) -> bool:
@@ -133,7 +188,8 @@ def _message(item: dict[str, Any], tally: Tally, tools: bool) -> tuple[str | Non
         tally.add(BOOKKEEPING if kind in _BOOKKEEPING else of_type("items", kind))
     else:
         role = role_of_sender(item.get("role"))
-        text = "\n".join(_texts(item.get("content"), tally)).strip()
+        above, _, text = "\n".join(_texts(item.get("content"), tally)).rpartition(_REQUEST)
+        text = text.strip()
         if role == "system":
             tally.add(SYSTEM)
         elif role is None:
@@ -143,6 +199,7 @@ def _message(item: dict[str, Any], tally: Tally, tools: bool) -> tuple[str | Non
         elif not text:
             tally.add(EMPTY)
         else:
+            tally.add(ADDED, bool(above))
             return role, text
     return None, ""
 
@@ -150,9 +207,11 @@ def _message(item: dict[str, Any], tally: Tally, tools: bool) -> tuple[str | Non
 def _texts(content: object, tally: Tally) -> Iterator[str]:
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
     for part in parts if isinstance(parts, list) else ():
-        kind = kind_of(part)
-        if kind in ("text", "input_text", "output_text") and isinstance(part.get("text"), str):
-            yield part["text"]
+        kind = kind_of(part).casefold()
+        text = part.get("refusal" if kind == "refusal" else "text") if isinstance(part, dict) else None
+        if kind in ("text", "input_text", "output_text", "refusal") and isinstance(text, str):
+            if not _OF_IMAGE.fullmatch(text):
+                yield text
         elif kind == "input_image":
             tally.add(IMAGES)
         else:

@@ -28,6 +28,10 @@ _PICTURE = re.compile(r"data:image/[\w.+-]{1,60};base64,[\w+/=%-]++")
 """A picture in the text itself, whose letters would fill the index and say nothing."""
 
 
+Seen = dict[str, tuple[str, int]]
+"""The keys of the turns of an import, each with its session and the hash of its text."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """The common fields of all drafts of an import: source, prefix of the keys, and layer.
@@ -42,11 +46,11 @@ class Target:
 
 
 def conversation_drafts(
-    conversation: Conversation | Problem, path: Path, target: Target, seen: set[str], tally: Tally
+    conversation: Conversation | Problem, path: Path, target: Target, seen: Seen, tally: Tally
 ) -> Iterator[Draft | Problem | Skipped]:
     """The drafts of a conversation, or the problem of one.
 
-    A turn with a key in ``seen`` is counted and left out.
+    A turn with a key in ``seen`` is counted and left out, unless another session says something else there.
 
     The context of a turn is its date in words, the title of the conversation, and the turn before: lexical
     search covers it, but it is neither embedded nor shown. What somebody says after his own question need
@@ -91,16 +95,20 @@ def _clean(text: str) -> str:
     return without_secrets(text)[0]
 
 
-def _pairs(conversation: Conversation, seen: set[str], tally: Tally) -> Iterator[tuple[Turn, Turn | None]]:
+def _pairs(conversation: Conversation, seen: Seen, tally: Tally) -> Iterator[tuple[Turn, Turn | None]]:
     """Each new turn with the one after it."""
     held: Turn | None = None
     empty = True
     for turn in conversation.turns:
         empty = False
-        if turn.key in seen:
+        said = conversation.session, hash(turn.text)
+        first = seen.setdefault(turn.key, said)
+        if first[0] != said[0] and first[1] != said[1]:  # some programs number the turns of each session
+            turn = replace(turn, key=f"{turn.key}/{conversation.session}")
+            first = seen.setdefault(turn.key, said)
+        if first is not said:
             tally.add(REPEATED)
             continue
-        seen.add(turn.key)
         if held is not None:
             yield held, turn
         held = turn

@@ -187,7 +187,7 @@ def _links_out(folder: Path) -> list[Problem]:
     return [link_problem(link) for link in links if link.is_symlink() and leads_out(link, root)]
 
 
-def other_files(path: Path, read: Sequence[ChatFile], *, follow_links: bool = False) -> list[str]:
+def other_files(path: Path, read: Sequence[ChatFile], *, follow_links: bool = False) -> list[ChatFile]:
     """The files at a path that are not among those that are read: pictures, settings, a page to look at.
 
     Raises:
@@ -198,7 +198,7 @@ def other_files(path: Path, read: Sequence[ChatFile], *, follow_links: bool = Fa
     else:
         found = _entries(path) if path.suffix.lower() == ".zip" else []
     known = {file.shown for file in read}
-    return [file.shown for file in found if file.shown not in known]
+    return [file for file in found if file.shown not in known]
 
 
 def _entries(path: Path) -> list[ChatFile]:
@@ -283,7 +283,11 @@ def json_lines(file: ChatFile, count: Callable[[str, int], None]) -> Iterator[tu
                     decoded = decode(line)
                     for what, times in decoded.notices:
                         count(what, times)
-                    for index, value in enumerate(values_in(decoded.text, decoder), start=1):
+                    values = values_in(decoded.text, decoder)
+                    each = (
+                        one for value in values for one in (value if isinstance(value, list) else [value])
+                    )
+                    for index, value in enumerate(each, start=1):
                         yield place if index == 1 else f"{place}, value {index}", value
                 except RecursionError:
                     yield Problem(file.shown, f"{place}: its JSON is nested too deep.")

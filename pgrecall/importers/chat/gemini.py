@@ -19,6 +19,7 @@ from pgrecall.importers.chat.turns import (
     dated,
     kind_of,
     list_of,
+    name_from,
     of_type,
     role_of_sender,
 )
@@ -29,7 +30,7 @@ NOTICES = "notices of the program"
 _ADDED = ("hook_context", "session_context")
 """What hooks and the program itself add to a user's message, or send as one."""
 
-_TYPES = {"user": "user", "gemini": "assistant"}
+_TYPES = {"user": "user", "gemini": "assistant", "model": "assistant"}
 _NOTICES = frozenset({"info", "error", "warning"})
 _META = frozenset({"sessionId", "projectHash"})
 
@@ -70,11 +71,12 @@ def read_gemini(
 
 
 def _hold(held: dict[str, tuple[str, dict[str, Any]]], message: Any, place: str, tally: Tally) -> None:
-    own = message.get("id") if isinstance(message, dict) else None
-    if isinstance(own, str) and own:
-        held[own] = (held[own][0] if own in held else place, message)
-    else:
-        tally.add("messages without id")
+    if not isinstance(message, dict):
+        tally.add("messages that are no objects")
+        return
+    own = message.get("id")
+    own = own if isinstance(own, str) and own else name_from(message)
+    held[own] = (held[own][0] if own in held else place, message)
 
 
 def _rewind(held: dict[str, tuple[str, dict[str, Any]]], to: str, tally: Tally) -> None:

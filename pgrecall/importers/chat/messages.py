@@ -42,7 +42,7 @@ _SESSIONS = (
     "chat_id",
 )
 _KNOWN = frozenset({
-    "id", "role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "type",
+    "id", "role", "content", "text", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "type",
     *_SESSIONS, *_TIMES,
 })  # fmt: skip
 _CONVERSATION = frozenset({
@@ -166,9 +166,9 @@ def _turn(value: Any, session: str, index: int, place: str, tally: Tally, tools:
     role = role_of_sender(speaker)
     tally.fields(value, _KNOWN, "message")
     calls = value.get("tool_calls") or value.get("function_call")
-    if "content" not in value and not calls:
+    content = value.get("content", value.get("text"))
+    if content is None and "content" not in value and not calls:
         raise ValueError("content is missing")
-    content = value.get("content")
     if content in (None, "", []):  # OpenAI's is null where the model calls a tool or refuses
         content = value.get("refusal")
     content = _own_words(_content(content, tally), role, tally)

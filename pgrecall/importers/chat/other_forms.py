@@ -15,9 +15,9 @@ from pgrecall.importers.chat.turns import kind_of, list_of, shown_branch
 
 _Object = dict[str, Any]
 
-_LISTS = ("conversations", "loglines", "chats", "data")
+_LISTS = ("conversations", "loglines", "chats", "data", "agents")
 """Names of the list that is an export: of Grok, of a session saved from Claude's web page, of TypingMind,
-of Open WebUI."""
+of Open WebUI, of Letta."""
 
 _NAMES_OF_MESSAGES = ("conversations", "conversation", "contents", "history", "dialogue")
 _HTML_BREAK = re.compile(r"<(?:br|/p|/li|/h[1-6]|/tr|/pre)\b[^<>]{0,200}>", re.IGNORECASE)
@@ -133,14 +133,24 @@ def _of_open_webui(value: _Object) -> _Object | None:
     shown = list_of(chat.get("messages")) or [
         tree[name] for name in shown_branch(tree, history.get("currentId"), "parentId", "childrenIds")
     ]
-    kept = ("id", "role", "content", "timestamp")
-    messages = [
-        {name: one[name] for name in kept if name in one} if isinstance(one, dict) else one for one in shown
-    ]
     return _conversation(
-        messages, max(len(tree) - len(shown), 0), id=value.get("id"),
+        map(_said_in_open_webui, shown), max(len(tree) - len(shown), 0), id=value.get("id"),
         title=value.get("title") or chat.get("title"), created_at=value.get("created_at"),
     )  # fmt: skip
+
+
+def _said_in_open_webui(message: Any) -> Any:
+    """A message; Qwen, which descends from it, has answers in pieces, one of them what the model thought."""
+    if not isinstance(message, dict):
+        return message
+    kept = {name: message[name] for name in ("id", "role", "content", "timestamp") if name in message}
+    pieces = [one for one in list_of(message.get("content_list")) if isinstance(one, dict)]
+    if pieces and not kept.get("content"):
+        kept["content"] = [
+            {"type": "thinking" if one.get("phase") == "think" else "text", "text": one.get("content")}
+            for one in pieces
+        ]
+    return kept
 
 
 def _of_librechat(value: _Object) -> _Object | None:

@@ -14,7 +14,7 @@ from pgrecall.importers.chat.claude import is_claude, read_claude
 from pgrecall.importers.chat.claude_code import is_claude_code, read_claude_code, session_title
 from pgrecall.importers.chat.codex import is_codex, read_codex
 from pgrecall.importers.chat.cursor import is_cursor, read_cursor
-from pgrecall.importers.chat.drafts import Target, conversation_drafts
+from pgrecall.importers.chat.drafts import Seen, Target, conversation_drafts
 from pgrecall.importers.chat.files import (
     ChatFile,
     chat_files,
@@ -120,8 +120,12 @@ def read_chats(
             f"{printable_path(path)} contains no conversations.",
             hint="An export has a conversations.json; sessions are .jsonl files.",
         )
-    if others := other_files(path, files, follow_links=follow_links):
-        left_out.append(Skipped(OTHER_FILES, len(others), tuple(others)))
+    others = other_files(path, files, follow_links=follow_links)
+    if kind == "auto" and usual not in _EXPORTS:  # some programs keep each session in a .json
+        beside = [one for one in others if one.own_name.lower().endswith(".json") and _kind_of(first_of(one))]
+        files, others = [*files, *beside], [one for one in others if one not in beside]
+    if others:
+        left_out.append(Skipped(OTHER_FILES, len(others), tuple(one.shown for one in others)))
     tally = Tally(rules)
     each = kind == "auto" and len(files) > 1
     formats = ((file, _format(file, usual) if each else usual) for file in files)
@@ -148,7 +152,7 @@ def _format(file: ChatFile, of_folder: ChatKind) -> ChatKind | None:
     values = first_of(file)
     first = next(values, None)
     found = _kind_of(chain([first], values))
-    if found in (None, "chat") and of_folder in _OF_MESSAGES:
+    if found in (None, "chat") and of_folder in _OF_MESSAGES and file.has_lines:
         return of_folder
     is_other = found is None and first is not None and of_folder == "chat"
     return None if is_other else found or of_folder
@@ -164,7 +168,7 @@ def _read(
     is_alone: bool,
 ) -> Iterator[Item]:
     """The drafts of all files. One that cannot be read is a problem, unless it is alone."""
-    seen: set[str] = set()
+    seen: Seen = {}
     for file, kind in files:
         if kind is None:
             yield Skipped(OTHER_FILES, 1, (file.shown,))
@@ -262,7 +266,7 @@ def _placed(file: ChatFile, problems: list[Problem], tally: Tally) -> Iterator[t
 def _drafts(
     found: Iterable[Conversation | Problem], path: Path, target: Target, tally: Tally
 ) -> Iterator[Item]:
-    seen: set[str] = set()
+    seen: Seen = {}
     for conversation in found:
         yield from conversation_drafts(conversation, path, target, seen, tally)
     yield from tally.skipped()

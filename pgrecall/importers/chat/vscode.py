@@ -24,6 +24,7 @@ from pgrecall.importers.chat.turns import (
     Turn,
     dated,
     kind_of,
+    name_from,
     of_type,
     role_of_sender,
 )
@@ -121,9 +122,7 @@ def _turns(
             tally.add(BOOKKEEPING if kind in _BOOKKEEPING else of_type("lines", kind))
             continue
         own = value.get("id")
-        if not isinstance(own, str) or not own:
-            tally.add("messages without id")
-            continue
+        own = own if isinstance(own, str) and own else name_from(value)
         text = _text(kind, value["data"], tally, tools)
         if text:
             yield Turn(

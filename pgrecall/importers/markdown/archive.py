@@ -34,36 +34,33 @@ MAX_UNPACKED_BYTES = 1_000_000_000
 """Of all notes of an archive, unpacked."""
 
 
-def notes_in(path: Path) -> Sequence[ZipInfo]:
-    """The notes of an archive; none if it cannot be read."""
+def count_notes(path: Path) -> int | None:
+    """The notes of an archive, 0 if it cannot be read; None if they are in archives of their own."""
     try:
-        return [entry for archive in _archives(path) for entry in _notes(archive)]
+        with ZipFile(path) as archive:
+            packed = names_in(archive).entries
     except ZIP_FAULTS:
-        return []
+        return 0
+    return None if _are_archives(packed) else len(_notes(packed))
 
 
-def _notes(archive: ZipFile) -> list[ZipInfo]:
-    return [entry for entry in names_in(archive).entries if is_note(Path(entry.filename))]
-
-
-def _archives(path: Path) -> Iterator[ZipFile]:
-    """The archive; if it has only other archives in it, as exports of Notion do, each of those."""
+def unpacked_bytes(path: Path) -> int:
+    """The bytes of all files of an archive, and of those of archives that it has only. Raises ZIP_FAULTS."""
     with ZipFile(path) as archive:
-        packed = names_in(archive).entries
-        size = sum(entry.file_size for entry in packed)
-        if not packed or size > MAX_UNPACKED_BYTES or not all(map(_is_packed_twice, packed)):
-            yield archive
-            return
-        for entry in packed:
-            with archive.open(entry) as file, tempfile.TemporaryFile(prefix="pgrecall-notes-") as unpacked:
-                shutil.copyfileobj(file, unpacked)
-                with ZipFile(unpacked) as one:
-                    yield one
+        inside = (one for one in _archives(archive, names_in(archive)) if not isinstance(one, Problem))
+        return sum(entry.file_size for inner, _ in inside for entry in inner.infolist())
 
 
-def _is_packed_twice(entry: ZipInfo) -> bool:
-    """Whether an entry is an archive, which hardly gets smaller when it is packed."""
-    return entry.filename.lower().endswith(".zip") and entry.file_size < 10 * entry.compress_size + MAX_BYTES
+def _notes(packed: Sequence[ZipInfo]) -> list[ZipInfo]:
+    return [entry for entry in packed if is_note(Path(entry.filename))]
+
+
+def _are_archives(packed: Sequence[ZipInfo]) -> bool:
+    """Whether there are only archives, which hardly get smaller when packed, as in exports of Notion."""
+    return 0 < sum(entry.file_size for entry in packed) <= MAX_UNPACKED_BYTES and all(
+        entry.filename.lower().endswith(".zip") and entry.file_size < 10 * entry.compress_size + MAX_BYTES
+        for entry in packed
+    )
 
 
 def read_archive(
@@ -74,26 +71,6 @@ def read_archive(
     Raises:
         InvalidInput: it cannot be read, leads out of itself, or unpacks to far more than notes are.
     """
-    notes = notes_in(path)
-    for entry in notes:
-        if leads_out_of(entry):
-            raise InvalidInput(
-                f"{printable_path(path)} contains {entry.filename[:100]!r}, which leads out of the archive.",
-                hint="Pack the folder again.",
-            )
-    size = sum(entry.file_size for entry in notes)
-    if len(notes) > MAX_NOTES or size > MAX_UNPACKED_BYTES:
-        raise InvalidInput(
-            f"{printable_path(path)} has {len(notes):,} notes of {size:,} bytes; "
-            f"{MAX_NOTES:,} of {MAX_UNPACKED_BYTES:,} bytes are read.",
-            hint="Unpack it and import the folder.",
-        )
-    return _read(path, source, prefix, layer, rules)
-
-
-def _read(
-    path: Path, source: str, prefix: str, layer: str, rules: Rules
-) -> Iterator[Draft | Problem | Skipped]:
     with tempfile.TemporaryDirectory(prefix="pgrecall-notes-") as name:
         folder = Path(name).resolve()
         yield from _unpack(path, folder)
@@ -106,27 +83,77 @@ def _unpack(path: Path, folder: Path) -> Iterator[Problem | Skipped]:
 
     One that cannot be written is a problem, as is one of two with the same name.
     """
+    count = size = 0
+    taken: set[str] = set()
     try:
-        for archive in _archives(path):
-            found = names_in(archive)
-            for name in found.repeated:
-                if is_note(Path(name)):
-                    yield Problem(name, "The archive contains it several times; the last one is read.")
-            for entry in _notes(archive):
-                if entry.file_size > MAX_BYTES:
-                    yield Problem(
-                        entry.filename, f"It has {entry.file_size:,} bytes; {MAX_BYTES:,} are read."
-                    )
-                elif fault := _write(archive, entry, folder / entry.filename):
-                    yield Problem(printable_path(Path(entry.filename)), f"It cannot be unpacked: {fault}.")
-            for entry in archive.infolist():
-                if _names_templates(entry):
-                    _write(archive, entry, folder / entry.filename)
-            yield from _others(found)
+        with ZipFile(path) as archive:
+            names = names_in(archive)
+            for one in _archives(archive, names):
+                if isinstance(one, Problem):
+                    yield one
+                    continue
+                notes = _notes(one[1].entries)
+                count += len(notes)
+                size += sum(entry.file_size for entry in notes)
+                _require_notes(path, notes, count, size)
+                yield from _unpack_one(*one, folder, taken)
     except ZIP_FAULTS as error:
         raise InvalidInput(
             f"{printable_path(path)} cannot be read: {failure_reason(error)}.", hint="Pack the folder again."
         ) from error
+    if not count and _are_archives(names.entries):
+        raise InvalidInput(
+            f"{printable_path(path)} has only other archives in it, and no notes that can be read.",
+            hint="Unpack it, and import what comes out of it.",
+        )
+
+
+def _archives(archive: ZipFile, names: Names) -> Iterator[tuple[ZipFile, Names] | Problem]:
+    """The archive with its names; if it has only other archives in it, each of those that can be read."""
+    if not _are_archives(names.entries):
+        yield archive, names
+        return
+    for entry in names.entries:
+        try:
+            with archive.open(entry) as file, tempfile.TemporaryFile(prefix="pgrecall-notes-") as unpacked:
+                shutil.copyfileobj(file, unpacked)
+                with ZipFile(unpacked) as inner:
+                    yield inner, names_in(inner)
+        except ZIP_FAULTS as error:
+            yield Problem(entry.filename, f"It cannot be read: {failure_reason(error)}.")
+
+
+def _require_notes(path: Path, notes: Sequence[ZipInfo], count: int, size: int) -> None:
+    """Raises InvalidInput for notes that lead out of the archive, or are too many."""
+    for entry in filter(leads_out_of, notes):
+        raise InvalidInput(
+            f"{printable_path(path)} contains {entry.filename[:100]!r}, which leads out of the archive.",
+            hint="Pack the folder again.",
+        )
+    if count > MAX_NOTES or size > MAX_UNPACKED_BYTES:
+        raise InvalidInput(
+            f"{printable_path(path)} has {count:,} notes of {size:,} bytes; "
+            f"{MAX_NOTES:,} of {MAX_UNPACKED_BYTES:,} bytes are read.",
+            hint="Unpack it and import the folder.",
+        )
+
+
+def _unpack_one(archive: ZipFile, found: Names, folder: Path, taken: set[str]) -> Iterator[Problem | Skipped]:
+    """Writes the notes of one archive; ``taken`` are the names of those of others, and gets theirs."""
+    notes = _notes(found.entries)
+    names = {entry.filename for entry in notes}
+    for name in sorted({*found.repeated, *taken} & names):
+        yield Problem(name, "The archive contains it several times; the last one is read.")
+    taken |= names
+    for entry in notes:
+        if entry.file_size > MAX_BYTES:
+            yield Problem(entry.filename, f"It has {entry.file_size:,} bytes; {MAX_BYTES:,} are read.")
+        elif fault := _write(archive, entry, folder / entry.filename):
+            yield Problem(printable_path(Path(entry.filename)), f"It cannot be unpacked: {fault}.")
+    for entry in archive.infolist():
+        if _names_templates(entry):
+            _write(archive, entry, folder / entry.filename)
+    yield from _others(found)
 
 
 def _names_templates(entry: ZipInfo) -> bool:

@@ -145,7 +145,10 @@ def _push(state: StateBlock, kind: str, start_line: int, end_line: int) -> None:
 def _read_lines(
     rows: Sequence[str], tokens: Sequence[Token], references: References, label_first: bool
 ) -> list[Line]:
-    """One line for each row: code unchanged, other text with its links and tags, headings without tags."""
+    """One line for each row: code unchanged, other text with its links and tags, headings without tags.
+
+    But a line of tags above ``---``, as Bear exports it, is no heading to the one who wrote it.
+    """
     lines: list[Line | None] = [None] * len(rows)
     for token in tokens:
         if token.map is None or token.type not in _VERBATIM | _TEXTS:
@@ -155,7 +158,8 @@ def _read_lines(
             found = [Line(row) for row in rows[start:end]]
         else:
             found = read_inline("\n".join(rows[start:end]), references, label_first)
-        if token.type == "heading_open":
+        is_line_of_tags = token.markup[:1] in ("-", "=") and rows[start].lstrip()[:1] == "#"
+        if token.type == "heading_open" and not is_line_of_tags:
             found = [Line(line.text, line.links) for line in found]
         lines[start:end] = found
     return [

@@ -39,6 +39,7 @@ _PLACEHOLDER = re.compile(r"\{\{[^{}\n]*\}\}|<%[^%\n]*%>")
 _OF_A_PLACEHOLDER = 1_000
 """Characters beside each placeholder, from which on a text is no template."""
 
+_NAMES_OF_TAGS = ("tags", "tag", "keywords")
 _BETWEEN_TAGS = re.compile(r"(?<!\s)\s+(?=#)")
 _VALUE = re.compile(r"^\s*(?:-\s+)?(?:[^:\n]*:\s+)?(.*)$", re.MULTILINE)
 
@@ -188,7 +189,9 @@ def _as_yaml(block: str, text: str) -> str:
     try:
         match text[0]:
             case "+":
-                return json.dumps(tomllib.loads(f"\n{block}"), default=str, ensure_ascii=False)
+                found = tomllib.loads(f"\n{block}")
+                of_zola = found.pop("taxonomies", {}) if isinstance(found.get("taxonomies"), dict) else {}
+                return json.dumps(found | of_zola, default=str, ensure_ascii=False)
             case "{":
                 return json.dumps(json.loads(f"{{{block}}}"), ensure_ascii=False)
     except RecursionError as error:
@@ -206,7 +209,7 @@ def _front_matter(found: YamlFields, rules: Rules) -> FrontMatter:
         session_id=fields.take("session_id"),
         role=fields.take("role"),
         pinned=fields.take("pinned") or False,
-        tags=_tags([*(fields.take("tags") or ()), *(fields.take("tags", "tag") or ())]),
+        tags=_tags([tag for name in _NAMES_OF_TAGS for tag in fields.take("tags", name) or ()]),
         aliases=unique([*(fields.take("aliases") or ()), *(fields.take("aliases", "alias") or ())]),
         occurred_at=fields.take("occurred_at", *date_names(written)),
         valid_from=fields.take("valid_from"),

@@ -31,7 +31,8 @@ _LINK = re.compile(
     r"""
       (?P<embed>!?)\[\[(?P<wiki>[^\[\]\n]{1,1000})\]\]
     | (?P<image>!?)\[(?P<label>(?:[^\[\]\\]|\\.|\[[^\[\]]{0,200}\]){0,300})\]
-      (?: \(\s{0,9}(?P<url><[^<>\n]{0,2000}>|[^\s()<>]*(?:\([^\s()]{0,200}\)[^\s()]{0,2000}){0,9})
+      (?: \(\s{0,9}(?P<url><[^<>\n]{0,2000}>|(?:\{[{%][^{}\n]{1,300}[}%]\}){1,2}
+                      |[^\s()<>]*(?:\([^\s()]{0,200}\)[^\s()]{0,2000}){0,9})
           (?:\s{1,9}(?:"[^"\n]{0,500}"|'[^'\n]{0,500}'))?\s{0,9}\)
         | \[(?P<reference>[^\[\]]{0,300})\] )
     | (?P<shortcut_image>!?)\[(?P<shortcut>[^\[\]]{1,300})\](?![\[(:])
@@ -59,6 +60,10 @@ _ATTACHMENT = re.compile(
     re.IGNORECASE,
 )
 _DENDRON_LINK = re.compile(r"^dendron://[^/]{1,200}/|,[0-9]+(:#.*)?$|:#\*$")
+_TO_A_PAGE = re.compile(r"(?:^@/|\{[{%][<%]?-?\s*(?:ref|relref|link|post_url)\s+\"?)([^\"{}\s]+)")
+"""An address that a site is built with, by its file: ``@/a.md`` of Zola, ``{{< ref "a.md" >}}`` of Hugo,
+``{% post_url a %}`` of Jekyll."""
+
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
 
 References = Mapping[str, Mapping[str, Any]]
@@ -228,10 +233,13 @@ def _wikilink(inner: str, *, embedded: bool, label_first: bool) -> tuple[str, Ra
 
 
 def _markdown_link(url: str) -> RawLink | None:
-    path, _, heading = url.partition("#")
+    page = _TO_A_PAGE.search(url)
+    path, _, heading = (page[1] if page else url).partition("#")
     path = unquote(path)
-    if _SCHEME.match(path) or _ATTACHMENT.search(path) or not (path or heading):
+    if _SCHEME.match(path) or _ATTACHMENT.search(path) or path[:1] == "{" or not (path or heading):
         return None
+    if page:
+        return RawLink(note_name(path), unquote(heading))
     is_named = not path or _NOTE_SUFFIX.search(path) is not None
     return RawLink(note_name(path), unquote(heading), relative=True, is_named=is_named)
 

@@ -24,7 +24,7 @@ from pgrecall.importers.markdown.notes import (
 )
 from pgrecall.importers.markdown.sections import Piece, Section, cut, outline
 from pgrecall.importers.markdown.templates import Templates
-from pgrecall.importers.text import Slugs, without_addresses, words
+from pgrecall.importers.text import Slugs, sentence, without_addresses, words
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft, DraftLink
 
@@ -257,5 +257,4 @@ def _folders(note: Note) -> list[str]:
 
 
 def _problem(path: Path, error: ValueError) -> Problem:
-    sentence = str(error)
-    return Problem(printable_path(path), f"{sentence[:1].upper()}{sentence[1:]}.")
+    return Problem(printable_path(path), sentence(error))

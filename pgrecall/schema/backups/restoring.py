@@ -205,9 +205,9 @@ def _require_free(connection: psycopg.Connection[Row], *, replace: bool) -> None
     refuse_remains(found)
     if "recall" in found and not replace:
         raise InvalidInput(
-            "This database has memories already.",
+            "This database has tables of pgrecall already.",
             hint="Restore into another database (--database-url, or --data-dir for an embedded one), or use "
-            "--replace, which deletes those that are here.",
+            "--replace, which deletes what they hold.",
         )
 
 

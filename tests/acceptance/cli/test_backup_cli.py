@@ -40,7 +40,7 @@ def test_a_database_is_backed_up_wrecked_and_restored(
     assert filled("backup", "create", "--force", str(file)).code == 0
 
     refused = filled("backup", "restore", str(file))
-    assert (refused.code, "This database has memories already." in refused.err) == (2, True)
+    assert (refused.code, "This database has tables of pgrecall already." in refused.err) == (2, True)
     query("DELETE FROM recall.memory", tenant="default")
     back = filled("backup", "restore", "--replace", str(file))
     assert (back.code, back.out.splitlines()[1]) == (0, "default: 19 checks, no problem.")

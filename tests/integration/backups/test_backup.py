@@ -145,7 +145,7 @@ def test_a_wreck_is_replaced(world: str, backup: Path, server: Server) -> None:
         with psycopg.connect(wreck) as connection:
             connection.execute("TRUNCATE recall.access; DELETE FROM recall.memory WHERE tenant = 'globex'")
         wrecked = exported(wreck)
-        with pytest.raises(InvalidInput, match="has memories already"):
+        with pytest.raises(InvalidInput, match="has tables of pgrecall already"):
             restore_backup(wreck, backup)
         assert exported(wreck) == wrecked
         restore_backup(wreck, backup, replace=True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 
 from pgrecall import Memory
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.watched_folders import WatchedFolders
+from pgrecall.importers.detect import open_source
 from pgrecall.jobs.job import Stopped
 from pgrecall.jobs.worker import Worker
 from pgrecall.nouns.jobs.models import JobOutcome
@@ -109,6 +111,31 @@ def test_a_folder_that_vanishes_archives_nothing(
         assert outcome.error is not None
         assert "kept" in outcome.error
         assert len(live(query)) == 3
+
+
+def test_a_folder_that_is_renamed_during_an_import_keeps_its_memories(
+    plain: Memory, vault: Path, query: Query, hook: WatchedFolders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(plain, hook)
+    ids = {row["key"]: row["id"] for row in query("SELECT key, id FROM recall.memory")}
+    (vault / "notes").mkdir()
+    for name in ("winch", "yard", "tide"):
+        (vault / f"{name}.md").rename(vault / "notes" / f"{name}.md")
+    assert run(plain, hook).counts["renamed"] == 3
+
+    def renaming(*given: Any, **options: Any) -> Iterator[Any]:
+        for item in open_source(*given, **options):
+            yield item
+            if (vault / "notes").exists():
+                (vault / "notes").rename(vault / "old")
+
+    (vault / "notes" / "tide.md").touch()
+    monkeypatch.setattr("pgrecall.faces.watched_folders.open_source", renaming)
+    assert run(plain, hook).counts["archived"] == 0
+    assert run(plain, hook).counts["renamed"] == 3
+    assert {row["key"]: row["id"] for row in query("SELECT key, id FROM recall.memory")} == {
+        f"old/{key}": own for key, own in ids.items()
+    }
 
 
 def test_a_folder_that_cannot_be_read(plain: Memory, vault: Path, query: Query, hook: WatchedFolders) -> None:

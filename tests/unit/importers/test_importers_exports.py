@@ -188,7 +188,6 @@ def test_an_archive_of_hindsight(tmp_path: Path) -> None:
     [
         (7, "record 2: must be an object."),
         ({"id": "b"}, "record 2: memory is required."),
-        ({"id": "", "memory": "x"}, "record 2: id is required."),
         ({"id": "b", "memory": 7}, "record 2: memory must be a text."),
         ({"id": "b", "memory": " "}, "record 2: it has no text."),
         ({"id": "m-1", "memory": "x"}, "record 2: id 'm-1' is already used by record 1."),
@@ -199,6 +198,12 @@ def test_a_bad_memory_is_one_sentence(write: Write, record: object, reason: str)
     assert isinstance(first, Draft)
     assert isinstance(problem, Problem)
     assert problem.reason.startswith(reason)
+
+
+def test_a_memory_without_an_id_gets_one_from_its_text(write: Write) -> None:
+    path = write([MEMORY, {"memory": "Hung."}, {"memory": "Brass."}])
+    keys = [[item.key for item in read_mem0(path, source="s") if isinstance(item, Draft)] for _ in range(2)]
+    assert (len(set(keys[0])), keys[0]) == (3, keys[1])
 
 
 @pytest.mark.parametrize("text", ["{", "7", '[{"role": "user", "content": "x"}]', "[" * 100_000, '"\x00"'])

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pgrecall.errors import InvalidInput
+from pgrecall.importers.detect import count_items
 from pgrecall.importers.draft_checks import DEEP, storable
 from pgrecall.importers.jsonl import read_accesses, read_jsonl
 from pgrecall.nouns.imports.report import Problem, Skipped
@@ -216,3 +217,14 @@ def test_metadata_of_too_many_levels_is_kept_as_text(levels: int) -> None:
     assert notice.what == DEEP
     assert isinstance(draft, Draft)
     assert isinstance(draft.metadata["a"], str)
+
+
+def test_records_before_the_place_where_a_packed_file_breaks_off(tmp_path: Path) -> None:
+    packed = gzip.compress("\n".join(json.dumps({"body": f"Key {n}"}) for n in range(5_000)).encode())
+    path = tmp_path / "cut.jsonl.gz"
+    path.write_bytes(packed[:-200])
+    *drafts, problem = read_jsonl(path, source="s")
+    assert len(drafts) > 1_000
+    assert count_items(path) == len(drafts)
+    assert isinstance(problem, Problem)
+    assert problem.reason.startswith(f"line {len(drafts) + 1}: cannot be read: Compressed file ended")

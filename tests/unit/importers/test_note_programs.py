@@ -147,3 +147,26 @@ def test_the_caveat_before_the_commands_of_an_old_session_is_no_turn(tmp_path: P
     )
     found = list(read_chats(tmp_path, kind="claude-code", source="test"))
     assert [item.body for item in found if isinstance(item, Draft)] == ["How deep?"]
+
+
+def test_links_and_tags_as_programs_that_build_sites_write_them(tmp_path: Path) -> None:
+    found = read(tmp_path, {
+        "_posts/2026-02-01-shed.md": "Shed.",
+        "content/a/gate.md": '+++\n[taxonomies]\ntags = ["lock"]\nof = ["a"]\n+++\n[s](@/b/key.md#part)',
+        "content/b/key.md": "Key.",
+        "hugo.md": '[k]({{< ref "key.md" >}}) [g]({{% relref "/a/gate.md#top" %}}) [no]({{< fig x >}})',
+        "jekyll.md": "[s]({% post_url 2026-02-01-shed %}) [k]({{ url }}{% link content/b/key.md %})",
+        "zettlr.md": "---\nkeywords: [lock, gate]\n---\nBrass.",
+    })  # fmt: skip
+    key, gate, shed = "content/b/key", "content/a/gate", "_posts/2026-02-01-shed"
+    assert [targets(found[name]) for name in (gate, "hugo", "jekyll")] == [[key], [key, gate], [shed, key]]
+    assert (found[gate].tags, found[gate].metadata) == (("lock",), {"of": ["a"]})
+    assert found["hugo"].body.startswith('[k]({{< ref "key.md" >}})')
+    assert found["zettlr"].tags == ("lock", "gate")
+
+
+def test_bear_has_a_line_of_tags_above_a_rule(tmp_path: Path) -> None:
+    found = read(
+        tmp_path, {"gate.md": "# Gate\n#house/lock #brass\n---\nHung.", "no.md": "# Gate #1 #key\n\nHung."}
+    )
+    assert [found[name].tags for name in ("gate", "no")] == [("house/lock", "brass"), ()]

@@ -6,10 +6,12 @@ import zipfile
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pgrecall import InvalidInput
+from pgrecall.importers.bounds import require_unpacked
 from pgrecall.importers.dates import day_in_name, parse_time
 from pgrecall.importers.detect import count_items, known_kind, open_source
 from pgrecall.importers.markdown.joplin import OTHER_ITEMS
@@ -169,13 +171,61 @@ def test_an_export_of_notion_is_read_in_its_parts(tmp_path: Path) -> None:
     assert [(item.what, item.places) for item in items if isinstance(item, Skipped)] == [
         ("texts that do not end in .md, passed over", ("index.html",))
     ]
-    assert count_items(tmp_path / "notion.zip") == 2
+    assert count_items(tmp_path / "notion.zip") is None, "not known before it is unpacked"
+
+
+def test_the_parts_of_an_export_are_unpacked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = packed({"Home.md": "# Home\n\nBrass."})
+    (tmp_path / "notion.zip").write_bytes(packed({"ExportBlock-1a2b-Part-1.zip": inner}))
+    opened: list[str] = []
+    reading = zipfile.ZipFile.open
+
+    def noted(archive: zipfile.ZipFile, name: zipfile.ZipInfo, *rest: Any, **others: Any) -> Any:
+        opened.append(name.filename)
+        return reading(archive, name, *rest, **others)
+
+    monkeypatch.setattr(zipfile.ZipFile, "open", noted)
+    path = tmp_path / "notion.zip"
+    kind = known_kind(path)
+    count_items(path, kind)
+    assert len([item for item in open_source(path, kind=kind) if isinstance(item, Draft)]) == 1
+    assert opened.count("ExportBlock-1a2b-Part-1.zip") == 1
+
+
+def test_a_part_of_an_export_that_is_damaged_or_has_the_same_note(tmp_path: Path) -> None:
+    parts: dict[str, str | bytes] = {
+        "1.zip": packed({"Gate.md": "Brass.", "Key.md": "Hung."}), "2.zip": b"PK",
+        "3.zip": packed({"Gate.md": "Iron."}),
+    }  # fmt: skip
+    (tmp_path / "notion.zip").write_bytes(packed(parts))
+    items = list(open_source(tmp_path / "notion.zip"))
+    assert [item.body for item in items if isinstance(item, Draft)] == ["Iron.", "Hung."]
+    assert [(item.where, item.reason) for item in items if isinstance(item, Problem)] == [
+        ("2.zip", "It cannot be read: File is not a zip file."),
+        ("Gate.md", "The archive contains it several times; the last one is read."),
+    ]
+
+
+def test_what_archives_in_an_archive_hold_counts_for_a_service(tmp_path: Path) -> None:
+    inner = packed({f"{number}.md": " " * 900_000 for number in range(3)})
+    (tmp_path / "notion.zip").write_bytes(packed({"Part-1.zip": inner}))
+    with pytest.raises(InvalidInput, match="unpacks to more than 2,000,000 bytes"):
+        require_unpacked(tmp_path / "notion.zip", 200_000)
+
+
+@pytest.mark.parametrize("name", ["notes.bear2bk", "note.textpack"])
+def test_an_archive_of_bear(name: str, tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {f"Gate.textbundle/{one}": "Brass." for one in ("text.md", "info.json")}
+    (tmp_path / name).write_bytes(packed(files))
+    [draft] = [item for item in open_source(tmp_path / name) if isinstance(item, Draft)]
+    assert draft.body == "Brass."
 
 
 @pytest.mark.parametrize(
     ("inner", "words"),
     [
-        (b"PK", "other archives in it"),
+        (b"PK", "only other archives in it"),
+        (packed({"a.png": "x"}), "only other archives in it"),
         (b"PK" + b"\0" * 20_000_000, "other archives in it"),
         (packed({"../../a.md": "x"}), "leads out of the archive"),
     ],

@@ -186,10 +186,11 @@ def _archives(path: Path, kind: KnownKind, *, removed: bool, most: bool) -> _Arc
     return _Archives(removed, most) if is_folder else None
 
 
-def _count(path: Path, kind: KnownKind, follow_links: bool, read: Callable[[], Items]) -> int:
+def _count(path: Path, kind: KnownKind, follow_links: bool, read: Callable[[], Items]) -> int | None:
     """The items of a source. Reading costs little next to embedding, so a chat is read twice."""
-    total = count_items(path, kind, follow_links=follow_links)
-    return sum(1 for item in read() if not isinstance(item, Skipped)) if total is None else total
+    if kind in ("jsonl", "markdown"):
+        return count_items(path, kind, follow_links=follow_links)
+    return sum(1 for item in read() if not isinstance(item, Skipped))
 
 
 def _show(report: ImportReport, hint: str | None, as_json: bool, problems_file: Path | None) -> None:
@@ -208,7 +209,7 @@ def _import_drafts(
     read: Callable[..., Items],
     kind: KnownKind,
     folder: NoteFolder,
-    total: int,
+    total: int | None,
     strict: bool,
     layer: str | None,
     archives: _Archives | None,

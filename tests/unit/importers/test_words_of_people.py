@@ -1,0 +1,196 @@
+"""What people said, in forms that programs changed or hide among their own lines; all of it is read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pgrecall.importers.detect import open_source
+from pgrecall.nouns.imports.report import Skipped
+from pgrecall.nouns.memories.models import Draft
+
+AT = "2026-09-01T10:00:00Z"
+META = {"type": "session_meta", "timestamp": AT, "payload": {"id": "s1", "cwd": "/w"}}
+
+
+def codex(kind: str, **payload: Any) -> dict[str, Any]:
+    return {"type": kind, "timestamp": AT, "payload": payload}
+
+
+def item(role: str, *parts: dict[str, str]) -> dict[str, Any]:
+    return codex("response_item", type="message", role=role, content=list(parts))
+
+
+def completed(kind: str, text: str) -> dict[str, Any]:
+    content = [{"type": "Text" if kind == "AgentMessage" else "text", "text": text}]
+    return codex("event_msg", type="item_completed", item={"type": kind, "id": kind, "content": content})
+
+
+def asked(text: str) -> dict[str, Any]:
+    return item("user", {"type": "input_text", "text": text})
+
+
+def claude(kind: str, content: Any, **more: Any) -> dict[str, Any]:
+    message = {"role": kind, "content": content}
+    return {"type": kind, "uuid": f"{kind}-1", "timestamp": AT, "sessionId": "c1", "message": message, **more}
+
+
+QUEUED = {
+    "type": "attachment", "timestamp": AT, "sessionId": "c1",
+    "attachment": {"type": "queued_command", "commandMode": "prompt", "prompt": "Oil the hinge too."},
+}  # fmt: skip
+FINISHED = {**QUEUED, "attachment": {**QUEUED["attachment"], "commandMode": "task-notification"}}  # type: ignore[dict-item]  # it is an object
+COMMAND = (
+    "<command-message>mend</command-message>\n<command-name>/mend</command-name>\n"
+    "<command-args>the lock\nof the shed</command-args>"
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "texts"),
+    [
+        pytest.param(
+            [META, completed("UserMessage", "Where?"), completed("AgentMessage", "There.")],
+            ["Where?", "There."],
+            id="Codex tells of messages in events alone",
+        ),
+        pytest.param(
+            [META, codex("event_msg", type="user_message", message="Where?"),
+             codex("event_msg", type="agent_message", message="There.")],
+            ["Where?", "There."],
+            id="Codex tells of messages in its older events alone",
+        ),
+        pytest.param(
+            [META, asked("Where?"), completed("UserMessage", "Where?"), completed("AgentMessage", "There.")],
+            ["Where?", "There."],
+            id="Codex has questions as items too, which count once",
+        ),
+        pytest.param(
+            [META, asked("# Context from my IDE setup:\n- a.py\n\n## My request for Codex:\nMend it")],
+            ["Mend it"],
+            id="Codex puts the open files above a question",
+        ),
+        pytest.param(
+            [META, asked("<hook_prompt>x</hook_prompt>"), asked("Where?"),
+             item("user", {"type": "input_text", "text": "<image name=[Image #1]>"}, {"type": "input_image"},
+                  {"type": "input_text", "text": "</image>"}, {"type": "input_text", "text": "See this"}),
+             item("assistant", {"type": "refusal", "refusal": "I cannot."})],
+            ["Where?", "See this", "I cannot."],
+            id="Codex adds hooks and marks of pictures, and refuses",
+        ),
+        pytest.param(
+            [claude("user", "Mend it."), QUEUED, FINISHED, claude("assistant", "Done.")],
+            ["Mend it.", "Oil the hinge too.", "Done."],
+            id="Claude Code keeps what is typed while it works as an attachment",
+        ),
+        pytest.param(
+            [claude("user", COMMAND), claude("user", "<command-name>/model</command-name>", uuid="2")],
+            ["/mend the lock of the shed"],
+            id="Claude Code has the words after a command in a tag",
+        ),
+        pytest.param(
+            [[{"role": "user", "content": "Where?"}, {"role": "assistant", "content": "There."}]],
+            ["Where?", "There."],
+            id="a list of messages on one line",
+        ),
+        pytest.param(
+            [{"page_content": "Brass.", "metadata": {"source": "a.md"}}],
+            ["Brass."],
+            id="LangChain has a text in a document",
+        ),
+        pytest.param(
+            [{"type": "human", "data": {"content": "Where?"}},
+             {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", "AIMessage"],
+              "kwargs": {"content": "There."}}],
+            ["Where?", "There."],
+            id="LangChain has a message in its data",
+        ),
+    ],
+)  # fmt: skip
+def test_every_word_of_people_is_read(lines: list[Any], texts: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    assert [item.body for item in open_source(path) if isinstance(item, Draft)] == texts
+
+
+OPENCODE = {
+    "info": {"id": "s1"},
+    "messages": [{"info": {"id": "m1", "role": "user"}, "parts": [
+        {"type": "text", "text": "Where?"}, {"type": "text", "text": "Called Read", "synthetic": True},
+    ]}],
+}  # fmt: skip
+QWEN = {"data": [{"id": "q1", "chat": {"history": {"currentId": "b", "messages": {
+    "a": {"id": "a", "role": "user", "content": "Where?", "childrenIds": ["b"]},
+    "b": {"id": "b", "role": "assistant", "content": "", "parentId": "a", "content_list": [
+        {"phase": "think", "content": "Hm."}, {"phase": "answer", "content": "There."},
+    ]},
+}}}}]}  # fmt: skip
+LETTA = {"agents": [{"name": "keeper", "messages": [{"role": "user", "content": "Where?"}]}], "tools": []}
+
+
+@pytest.mark.parametrize(
+    ("value", "texts"), [(OPENCODE, ["Where?"]), (QWEN, ["Where?", "There."]), (LETTA, ["Where?"])]
+)
+def test_what_people_said_in_an_export(value: object, texts: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(value))
+    assert [item.body for item in open_source(path) if isinstance(item, Draft)] == texts
+
+
+def test_sessions_that_number_their_turns_alike_are_all_read(tmp_path: Path) -> None:
+    for name, text in (("a", "Where?"), ("b", "Oil it."), ("c", "Where?")):
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(claude("user", text, sessionId=name)))
+    items = list(open_source(tmp_path))
+    assert [(item.key, item.body) for item in items if isinstance(item, Draft)] == [
+        ("claude-code/user-1", "Where?"), ("claude-code/user-1/claude-code/b", "Oil it."),
+    ]  # fmt: skip
+    assert [(item.what, item.count) for item in items if isinstance(item, Skipped)] == [
+        ("turns that occur twice", 1)
+    ]
+
+
+def test_a_session_in_json_beside_sessions_in_lines(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, [META, asked("Where?")])))
+    (tmp_path / "b.json").write_text(json.dumps([{"role": "user", "content": "And the shed?"}]))
+    (tmp_path / "settings.json").write_text('{"model": "x"}')
+    items = list(open_source(tmp_path))
+    assert [item.body for item in items if isinstance(item, Draft)] == ["Where?", "And the shed?"]
+    others = [
+        item for item in items if isinstance(item, Skipped) and item.what == "files without conversations"
+    ]
+    assert [item.places for item in others] == [(str(tmp_path / "settings.json"),)]
+
+
+GEMINI = {
+    "sessionId": "s1", "projectHash": "h",
+    "messages": [{"type": "user", "content": "Where?"}, {"type": "model", "content": "There."}],
+}  # fmt: skip
+CHATGPT = [{"mapping": {
+    "a": {"id": "a", "children": [], "message": {
+        "author": {"role": "user"}, "content": {"parts": [{"content_type": "text", "text": "Where?"}, None]},
+    }},
+}}]  # fmt: skip
+CLAUDE = [{"uuid": "k1", "chat_messages": [
+    {"sender": "human", "text": "Where?"}, {"uuid": None, "sender": "assistant", "text": "There."},
+]}]  # fmt: skip
+COPILOT = [
+    {"type": kind, "parentId": None, "data": {"content": text}}
+    for kind, text in (("user.message", "Where?"), ("assistant.message", "There."))
+]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [GEMINI, CHATGPT, CLAUDE, COPILOT, {"messages": [{"role": "user", "text": "Where?"}]}],
+    ids=["Gemini CLI", "ChatGPT", "Claude", "Copilot", "messages"],
+)
+def test_a_message_without_an_id_or_in_other_words_is_read(value: object, tmp_path: Path) -> None:
+    path = tmp_path / ("chat.jsonl" if value is COPILOT else "chat.json")
+    path.write_text("\n".join(map(json.dumps, value)) if value is COPILOT else json.dumps(value))  # type: ignore[arg-type]  # a list
+    first = [item for item in open_source(path) if isinstance(item, Draft)]
+    assert [item.body for item in first] == ["Where?", "There."][: len(first)] != []
+    again = [item.key for item in open_source(path) if isinstance(item, Draft)]
+    assert [item.key for item in first] == again
