@@ -136,10 +136,7 @@ def ask(memory: Memory, tenant: Tenant, pairs: Pairs) -> None:
             **question.options, "k": POOL, "explain": False, "log": False, "vitality_mode": "off"
         }  # fmt: skip
         told = search_by_arms(memory, question.text, wanted)
-        # A query that is not completed is searched as it is: tests/integration/search/test_conversations.py.
-        alone = told
-        if told.completed_query is not None:
-            alone = search_by_arms(memory, question.text, {**wanted, "conversation": None})
+        alone = search_by_arms(memory, question.text, {**wanted, "conversation": None})
         without, with_ = ([tenant.key_of(hit.key or "") for hit in one.hits] for one in (alone, told))
         pairs.found.append((question, without, with_))
         pairs.searched.append(told.completed_query)

@@ -87,6 +87,50 @@ def test_messages_of_a_chat_may_be_given_as_they_are(memory: Memory) -> None:
     assert memory.search("no, how long was that?", conversation=messages).hits[0].key == "tomatoes"
 
 
+def notes_by_name(memory: Memory) -> dict[str, int]:
+    """Somebody, a note that links to her, others with like words that do not, and the id of each by its key."""
+    drafts = (
+        Draft("Runs the bakery.", title="Anna Veld", aliases=("Anna",), layer="entity", key="anna"),
+        Draft("The oven is too small, and should be bigger.", title="Oven of the house", key="oven"),
+        Draft("The oven of the school is too small.", key="school"),
+        *(Draft(f"The oven of house {n} is small.", key=f"house-{n}") for n in range(12)),
+    )
+    ids = {str(draft.key): stored.id for draft, stored in zip(drafts, memory.remember_many(drafts), strict=True)}
+    memory.link(ids["oven"], ids["anna"])
+    return ids
+
+
+@pytest.mark.parametrize(
+    "said", ["I met Anna today.", "Look at [[Anna Veld|her]].", "ANNA VELD rang.", "That oven is Anna's."]
+)
+def test_a_memory_that_a_turn_names_is_a_weak_cue(memory: Memory, said: str) -> None:
+    ids = notes_by_name(memory)
+    asked = "which oven is small?"
+    alone = {hit.key: hit for hit in memory.search(asked, k=20, log=False).hits}
+    told = memory.search(asked, k=20, log=False, conversation=[ConversationTurn("user", said)])
+    assert told.completed_query is None
+    [oven] = [hit for hit in told.hits if hit.key == "oven"]
+    assert oven.explanation["arms"]["cue"] == {"strength": pytest.approx(0.125), "cue": ids["anna"]}
+    assert "cue" not in alone["oven"].explanation["arms"]
+    assert 1 < oven.relevance / alone["oven"].relevance < 2
+    assert told.hits.index(oven) < list(alone).index("oven")
+
+
+@pytest.mark.parametrize("said", ["A house is not a home.", "[[Nobody]] rang.", "The oven, Oven of the", "", "\ufeff"])
+def test_other_words_of_a_turn_are_no_cues(memory: Memory, said: str) -> None:
+    ids = notes_by_name(memory)
+    memory.link(memory.remember("Where we live.", title="House").id, ids["oven"])  # one word, and no entity
+    found = memory.search("which oven is small?", conversation=[ConversationTurn("user", said)])
+    assert not [hit for hit in found.hits if "cue" in hit.explanation["arms"]]
+
+
+def test_cues_that_are_given_count_instead_of_those_in_the_conversation(memory: Memory) -> None:
+    notes_by_name(memory)
+    turns = [ConversationTurn("user", "I met Anna today.")]
+    found = memory.search("which oven is small?", conversation=turns, cues=("school",))
+    assert not [hit for hit in found.hits if "cue" in hit.explanation["arms"]]
+
+
 def test_what_was_searched_is_logged(memory: Memory, query: Query) -> None:
     memory.remember_many(MEMORIES)
     found = memory.search("No, I forgot. How long was it to be?", conversation=ASKED)

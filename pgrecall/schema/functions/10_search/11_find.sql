@@ -109,6 +109,7 @@ DECLARE
     v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall_private.effective_layers(v_tenant) l);
     v_pool int;
     v_cues bigint[] := '{}';
+    v_hints bigint[];  -- memories that the conversation names
     v_cued bigint[];
     v_strengths double precision[];
     v_cued_by bigint[];
@@ -175,13 +176,17 @@ BEGIN
         END IF;
         v_cues := recall_private.cue_ids(
             v_tenant, v_request.cues, recall_private.require_session_id(v_request.session_id), v_moment);
-        IF v_cues <> '{}' AND v_arms[5] * v_model.cue > 0 AND NOT v_window THEN
-            -- Cues that the caller names belong to the query; memories used in the session are only a hint.
-            SELECT array_agg(c.id), array_agg(c.strength * CASE
-                       WHEN v_queries <> '{}' AND v_request.cues IS NULL THEN 0.25 ELSE 1 END), array_agg(c.cue)
-            INTO v_cued, v_strengths, v_cued_by
-            FROM recall_private.cue_arm(v_tenant, v_cues, v_pool, v_moment, v_queries <> '{}') c;
-        END IF;
+    END IF;
+    IF v_request.cues IS NULL AND v_queries <> '{}' THEN
+        v_hints := recall_private.named_in_turns(v_tenant, v_filter.conversation);
+    END IF;
+    IF (v_cues <> '{}' OR v_hints <> '{}') AND v_arms[5] * v_model.cue > 0 AND NOT v_window THEN
+        -- Cues that the caller names belong to the query; memories used in the session, or named in the conversation, are
+        -- only a hint.
+        SELECT array_agg(c.id), array_agg(c.strength * CASE
+                   WHEN v_queries <> '{}' AND v_request.cues IS NULL THEN 0.25 ELSE 1 END), array_agg(c.cue)
+        INTO v_cued, v_strengths, v_cued_by
+        FROM recall_private.cue_arm(v_tenant, v_cues || v_hints, v_pool, v_moment, v_queries <> '{}') c;
     END IF;
     IF v_queries = '{}' AND NOT v_window AND v_cues = '{}' THEN
         PERFORM recall_private.raise_invalid('The query is empty.', 'Give a query with at least one word, a time window or a cue.');
