@@ -49,9 +49,12 @@ def search(connection: Connection, request: SearchRequest, run: SearchRun | None
         from pgrecall.search.projects import within_project
 
         request = within_project(request)
-    rerank = request.rerank
-    if request.plan:
+    usual = connection.resources.settings
+    if request.plan or (request.plan is None and usual.search_plan and request.query.strip()):
         return _search_by_plan(connection, request, run)
+    if request.rerank is None:
+        request = replace(request, rerank=usual.search_rerank and bool(request.asked))
+    rerank = bool(request.rerank)
     if request.conversation and request.query.strip():
         execute = run.reading.execute if run.reading.asks_replica else connection.execute
         query = execute(completed_query(request.query, loggable(request.conversation)))

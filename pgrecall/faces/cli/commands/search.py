@@ -89,7 +89,9 @@ _NUMBERS = ("#", "score", "relevance")
     metavar="ARM=N",
     help="Weight of an arm, 0 to 10; may be repeated.",
 )
-@click.option("--rerank", is_flag=True, help="Let the configured reranker reorder the best candidates.")
+@click.option(
+    "--rerank/--no-rerank", default=None, help="Let the configured reranker reorder the best candidates."
+)
 @click.option("--deadline", type=float, help="Seconds for the reranker; only scores ready by then count.")
 @click.option("--explain", is_flag=True, help="Explain the rank of each hit.")
 @json_option
