@@ -37,6 +37,8 @@ DECLARE
     v_language regconfig := recall_private.text_configuration(p_tenant);
     v_named bigint[] := '{}';
     v_text text;
+    v_linked text[];
+    v_known text[];
 BEGIN
     FOR i IN REVERSE coalesce(cardinality(p_turns), 0) .. greatest(cardinality(p_turns) - 7, 1) LOOP
         v_text := coalesce(p_turns[i], '');
@@ -44,13 +46,18 @@ BEGIN
             v_text := left(v_text, 200) || ' ' || right(v_text, 200);
         END IF;
         CONTINUE WHEN cardinality(v_named) >= 8 OR NOT recall_private.may_name(p_tenant, v_text);
+        v_linked := CASE WHEN v_text ~ '\[\[' THEN ARRAY(
+            SELECT recall_private.plain(recall_private.normalized_name(l.found[1]))
+            FROM regexp_matches(v_text, '\[\[([^][|#]+)', 'g') l(found)) ELSE '{}' END;
+        -- One index probe for all phrases, because most name nothing.
+        v_known := ARRAY(
+            SELECT DISTINCT n.plain FROM recall.name n
+            WHERE n.tenant = p_tenant
+              AND n.plain = ANY (recall_private.plain_texts(recall_private.query_phrases(v_text)) || v_linked));
         v_named := v_named || ARRAY(
             SELECT DISTINCT n.memory_id
-            FROM (SELECT recall_private.plain(w.phrase) AS plain, w.phrase !~ ' ' AS entities
-                  FROM unnest(recall_private.query_phrases(v_text)) w(phrase)
-                  UNION SELECT recall_private.plain(recall_private.normalized_name(l.found[1])), false
-                  FROM regexp_matches(v_text, '\[\[([^][|#]+)', 'g') l(found)) p
-            CROSS JOIN LATERAL recall_private.memories_named(p_tenant, p.plain, p.entities) n
+            FROM unnest(v_known) k(plain)
+            CROSS JOIN LATERAL recall_private.memories_named(p_tenant, k.plain, k.plain !~ ' ' AND k.plain <> ALL (v_linked)) n
             WHERE to_tsvector(v_language, n.name) <> '' AND n.memory_id <> ALL (v_named)
             UNION
             SELECT m.id FROM unnest(recall_private.key_like_words(v_text)) k(key)
