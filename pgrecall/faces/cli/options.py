@@ -88,6 +88,9 @@ plan_option = click.option(
     default=None,
     help="Let the configured language model plan the search.",
 )
+rerank_option = click.option(
+    "--rerank/--no-rerank", default=None, help="Let the configured reranker reorder the best candidates."
+)
 no_log_option = click.option(
     "--no-log",
     "log",
