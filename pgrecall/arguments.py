@@ -105,8 +105,8 @@ class SearchOptions(FilterOptions, total=False):
     cues: tuple[int | str, ...] | None
     profile: str | None
     weights: Mapping[str, float] | None
-    plan: bool
-    rerank: bool
+    plan: bool | None
+    rerank: bool | None
     deadline: float | None
     session_id: str | None
     project: str | None

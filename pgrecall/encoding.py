@@ -136,7 +136,8 @@ def search_document(request: SearchFilter) -> dict[str, object]:
         if value is not default and value != default:
             # JSON has no number that is not finite; Postgres reads these as text.
             if name == "conversation":
-                value = sorted({said for turn in value for said in (turn.content, turn.content.strip())})
+                texts = (said for turn in value for said in (turn.content, turn.content.strip()))
+                value = list(dict.fromkeys(texts))
             infinite = isinstance(value, float) and not math.isfinite(value)
             document[name] = str(value) if infinite else value
     return document

@@ -150,9 +150,7 @@ class Settings:
     )
     reranker_url: str | None = _setting(None, Text(), "Base URL of the HTTP reranker.", shown=False)
     reranker_key: Secret | None = _setting(None, SecretText(), "Bearer key of the HTTP reranker.")
-    reranker_form: RerankerForm = _setting(
-        "cohere", Choice(get_args(RerankerForm)), "API of the HTTP reranker."
-    )
+    reranker_form: RerankerForm = _setting("cohere", Choice(get_args(RerankerForm)), "API of its endpoint.")
     reranker_pairs: int = _setting(50, Integer(1, 1000), "Maximum number of candidates to rerank.")
     reranker_tokens: int = _setting(
         512,
@@ -173,6 +171,8 @@ class Settings:
     llm_key: Secret | None = _setting(None, SecretText(), "Bearer key of the language model.")
     llm_timeout: float = _setting(20.0, PositiveNumber(600), "Seconds that one of its answers may take.")
     llm_calls: int = _setting(60, Integer(1, 100_000), "Questions that one process may ask it a minute.")
+    search_plan: bool = _setting(False, Boolean(), "Let the language model plan searches by default.")
+    search_rerank: bool = _setting(False, Boolean(), "Let the reranker read searches by default.")
     context_directives: float = _setting(0.2, Share(), "Largest share of a context for directives.")
     context_state: float = _setting(0.0, Share(), "Share of a context for what changed lately.")
     role_password: Secret | None = _setting(None, SecretText(), "Password of a role that is created.")

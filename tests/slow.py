@@ -115,6 +115,7 @@ INSTALLATION = {
     "tests/migration/test_another_server.py": "a dump answers the same on another server",
     "tests/acceptance/cli/test_connect.py::test_every_editor_with_hooks": "each editor captures sessions",
     "tests/acceptance/mcp/test_conformance.py": "the conformance suite of MCP, if it is there",
+    "tests/acceptance/mcp/test_inspector.py": "the inspector of MCP, if it is there, uses our tools",
     "tests/acceptance/cli/test_real_clients.py": "programs of editors, if there are any, reach our server",
     "tests/acceptance/cli/test_recall_hook.py::test_every_editor": "each editor gets memories in its form",
     "tests/acceptance/cli/test_recall_hook.py::test_other": "prompts that ask for nothing get nothing",

@@ -2,11 +2,11 @@
 
     python -m benchmarks.applies.follow_ups [PATH...] [--no-wrong] [--failures] [--json]
 
-Follow-ups such as "did that work out?" are those of examples/, and the questions with a `conversation` of
-each PATH, a file in LoCoMo's format. Each is searched for as it is and with its conversation. Then the other
-judged queries of examples/ are searched for as they are and with the conversation of a follow-up about other
-people. Vitality is off. --failures lists the follow-ups that are not among the first five, with what was
-searched for.
+Follow-ups such as "did that work out?" are those of examples/, queries after a turn that names a note too,
+and the questions with a `conversation` of each PATH, a file in LoCoMo's format. Each is searched for as it is
+and with its conversation. Then the other judged queries of examples/ are searched for as they are and with
+the conversation of a follow-up about other people. Vitality is off. --failures lists the follow-ups that are
+not among the first five, with what was searched for.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.applies.corpora import Collection, Tenant, collection_of, judged_collections, judged_tenant
-from benchmarks.examples.judged import CORPORA, read_follow_ups
+from benchmarks.examples.judged import CORPORA, NOTES, read_follow_ups, read_named
 from benchmarks.harness import fresh_database, search_by_arms
 from benchmarks.intervals import bootstrap_interval
 from benchmarks.locomo.data import Question, RememberedVectors
@@ -84,13 +84,14 @@ def _compared(pairs: Sequence[tuple[float, float]]) -> dict[str, Any]:
 
 
 def follow_ups(paths: Sequence[Path]) -> Iterator[Collection]:
-    """The follow-ups of examples/ by language, and those of each file."""
+    """The follow-ups of examples/ by language, those after a name, and those of each file."""
     by_language = groupby(read_follow_ups(), lambda one: CORPORA[one.corpus].language)
     for language, judged in by_language:
         corpora = groupby(judged, lambda one: one.corpus)
         yield Collection(
             f"follow-ups, {language}", [judged_tenant(name, list(asked)) for name, asked in corpora]
         )
+    yield Collection("after a name, notes", [judged_tenant(NOTES, read_named())])
     for path in paths:
         read = collection_of(path)
         yield Collection(read.name, [_asked(tenant, _has_conversation) for tenant in read.tenants])
@@ -136,10 +137,7 @@ def ask(memory: Memory, tenant: Tenant, pairs: Pairs) -> None:
             **question.options, "k": POOL, "explain": False, "log": False, "vitality_mode": "off"
         }  # fmt: skip
         told = search_by_arms(memory, question.text, wanted)
-        # A query that is not completed is searched as it is: tests/integration/search/test_conversations.py.
-        alone = told
-        if told.completed_query is not None:
-            alone = search_by_arms(memory, question.text, {**wanted, "conversation": None})
+        alone = search_by_arms(memory, question.text, {**wanted, "conversation": None})
         without, with_ = ([tenant.key_of(hit.key or "") for hit in one.hits] for one in (alone, told))
         pairs.found.append((question, without, with_))
         pairs.searched.append(told.completed_query)

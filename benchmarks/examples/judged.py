@@ -141,6 +141,11 @@ def read_follow_ups() -> tuple[Judged, ...]:
     return tuple(_judged(entry, "") for entry in _lines(EXAMPLES / "judged" / "follow-ups.jsonl"))
 
 
+def read_named() -> tuple[Judged, ...]:
+    """Queries over the notes after a turn that names what they are about."""
+    return tuple(_judged(entry, "") for entry in _lines(EXAMPLES / "judged" / "named.jsonl"))
+
+
 def read_links() -> tuple[JudgedLink, ...]:
     return tuple(
         JudgedLink(

@@ -5,7 +5,8 @@
 Supported: put, get, search, delete, namespaces, filters, TTL. Differences from other stores:
 - The memory's own embedder and full-text search index the items; a store's ``index`` config is not used.
   With ``index=False``, searches with a query leave an item out.
-- A TTL counts from the last put: reading an item does not extend it.
+- A TTL counts from the last put; reading an item extends it, and changes its ``updated_at``, only if the read
+  or the store's ``ttl`` says so.
 - A search with a query filters the best 1,000 memories of its namespace. Its score is that of pgrecall,
   relevance combined with vitality.
 - ``delete`` deletes for good, as in LangGraph; other memories are archived instead.
@@ -17,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -57,6 +59,7 @@ class PgrecallStore(BaseStore):
             each other's items.
         layer: layer of the memories, which determines how fast unused items fade.
         fields: paths of the parts of a value to index; ``$`` is the whole value.
+        ttl: ``default_ttl`` in minutes, and ``refresh_on_read``.
     """
 
     supports_ttl = True
@@ -68,8 +71,9 @@ class PgrecallStore(BaseStore):
         root: str = "langgraph",
         layer: str = "knowledge",
         fields: tuple[str, ...] = ("$",),
+        ttl: TTLConfig | None = None,
     ) -> None:
-        self.ttl_config = TTLConfig(refresh_on_read=False)
+        self.ttl_config = {"refresh_on_read": False, **(ttl or {})}
         self._memory = memory
         self._root = root
         self._layer = layer
@@ -86,10 +90,13 @@ class PgrecallStore(BaseStore):
     def _perform(self, op: Op) -> Result:
         match op:
             case GetOp():
-                return self._get_item(op.namespace, op.key)
+                return self._get_item(op)
             case SearchOp():
                 items = self._search(op) if op.query else self._list_items(op)
-                return list(islice(items, op.offset, op.offset + op.limit))
+                found = list(islice(items, op.offset, op.offset + op.limit))
+                for item in found if op.refresh_ttl else ():
+                    self._refresh(item)
+                return found
             case ListNamespacesOp():
                 return self._list_namespaces(op)
             case PutOp(value=None):
@@ -113,6 +120,7 @@ class PgrecallStore(BaseStore):
                 "namespace": list(path),
                 "key": op.key,
                 "indexed": op.index is not False,
+                "ttl": op.ttl,
             },
             expires_at=None if op.ttl is None else datetime.now(UTC) + timedelta(minutes=op.ttl),
         )
@@ -124,17 +132,27 @@ class PgrecallStore(BaseStore):
         except MemoryNotFound:
             return  # deleting twice is not an error
 
-    def _get_item(self, namespace: Namespace, key: str) -> Item | None:
-        stored = self._get_stored(memory_key(self._root, namespace, key))
+    def _get_item(self, op: GetOp) -> Item | None:
+        stored = self._get_stored(memory_key(self._root, op.namespace, op.key))
         if stored is None:
             return None
-        return Item(
+        item = Item(
             value=stored.metadata["value"],
-            key=key,
-            namespace=namespace,
+            key=op.key,
+            namespace=op.namespace,
             created_at=stored.created_at,
             updated_at=stored.updated_at,
         )
+        if op.refresh_ttl:
+            self._refresh(item)
+        return item
+
+    def _refresh(self, item: Item) -> None:
+        """Has the TTL of an item that was read begin anew, if it has one."""
+        stored = self._get_stored(memory_key(self._root, item.namespace, item.key))
+        if stored is not None and (minutes := stored.metadata.get("ttl")):
+            with suppress(MemoryNotFound):  # another process deleted it
+                self._memory.edit(stored.id, expires_at=datetime.now(UTC) + timedelta(minutes=minutes))
 
     def _get_stored(self, reference: int | str) -> StoredMemory | None:
         """Reads the memory of an item; returns None if it is missing, expired or archived."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import cast, get_args
 
 from pgrecall.errors import InvalidInput
@@ -49,17 +50,35 @@ def with_turns(request: SearchRequest) -> SearchRequest:
 
 
 def quoted_turns(turns: Sequence[ConversationTurn]) -> list[tuple[str, str]]:
-    """The last turns for a language model, each after who says it."""
+    """The last turns for a language model, each after who says it, and the day if it is known."""
     return [
-        (f"turn of the {turn.role}", turn.content[:_QUOTED_CHARACTERS]) for turn in turns[-_QUOTED_TURNS:]
+        (
+            f"turn of the {turn.role}" + (f" on {turn.at:%Y-%m-%d}" if turn.at else ""),
+            turn.content[:_QUOTED_CHARACTERS],
+        )
+        for turn in turns[-_QUOTED_TURNS:]
     ]
 
 
 def _turn(given: object, number: int) -> ConversationTurn:
     if isinstance(given, Mapping):  # its values are checked below
-        given = ConversationTurn(cast(Role, given.get("role")), cast(str, given.get("content")))
+        role, content, at = (given.get(name) for name in ("role", "content", "at"))
+        given = ConversationTurn(cast(Role, role), cast(str, content), cast("datetime | None", at))
     if not isinstance(given, ConversationTurn) or not given.role or not isinstance(given.content, str):
         raise InvalidInput(f"Turn {number} of the conversation has no role and content.", hint=_FORM)
     if given.role not in get_args(Role):
         raise InvalidInput(f"Turn {number} of the conversation has the role {given.role!r:.40}.", hint=_FORM)
-    return given
+    return given if given.at is None else replace(given, at=_time(given.at, number))
+
+
+def _time(given: object, number: int) -> datetime | None:
+    if given is None or isinstance(given, datetime):
+        return given
+    try:
+        read = datetime.fromisoformat(given if isinstance(given, str) else "")
+        return read if read.tzinfo else read.replace(tzinfo=UTC)
+    except ValueError as error:
+        raise InvalidInput(
+            f"Turn {number} of the conversation is of {given!r:.40}, which is no time.",
+            hint="Write its time as 2026-11-29T18:00:00Z, or leave it out.",
+        ) from error

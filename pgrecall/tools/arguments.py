@@ -67,8 +67,8 @@ class Filters(Arguments):
 
     conversation: (
         Annotated[list[dict[str, Any]], Field(max_length=100), BeforeValidator(parse_json)] | None
-    ) = Field(None, description="The last turns, {role, content}, before a query that refers to them.")
-    plan: bool = Field(False, description="Let a language model plan the search.")
+    ) = Field(None, description="The last turns, {role, content, at}, before a query that refers to them.")
+    plan: bool | None = Field(None, description="Let a language model plan the search.")
     layers: Names | None = Field(
         None, description="Only memories in these layers: entity, knowledge, episodic, activity or your own."
     )
@@ -117,7 +117,7 @@ class SearchArguments(Filters):
         None, max_length=100, description="Search what was known at that time, in the form of since."
     )
     k: int = Field(8, ge=1, le=50, description="Maximum number of memories.")
-    rerank: bool = Field(False, description="Rerank the best hits with a model: better, but slower.")
+    rerank: bool | None = Field(None, description="Rerank the best hits with a model: better, but slower.")
     max_chars: int = Field(
         2000, ge=50, le=100_000, description="Cut bodies after this many characters; `get` returns all."
     )

@@ -10,7 +10,7 @@ from itertools import cycle
 import pytest
 
 from benchmarks.examples.answers import quality
-from benchmarks.examples.judged import CORPORA, read_follow_ups, read_judged
+from benchmarks.examples.judged import CORPORA, NOTES, read_follow_ups, read_judged, read_named
 from benchmarks.locomo.data import RememberedVectors
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.search.embed.local import LocalEmbedder
@@ -18,6 +18,7 @@ from tests.databases import Query
 from tests.quality.judged_examples import Examples, assert_floor, examples, without
 
 FOLLOW_UPS = read_follow_ups()
+NAMED = read_named()
 REFERS = {"cue", "callback", "needs-context"}
 """Kinds of which a query may refer to what was said."""
 
@@ -30,7 +31,7 @@ needs_model = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def asked(server: EmbeddedServer) -> Iterator[Examples]:
-    corpora = {one.corpus for one in FOLLOW_UPS}
+    corpora = {NOTES, *(one.corpus for one in FOLLOW_UPS)}
     with examples(server, RememberedVectors(LocalEmbedder()), corpora) as imported:
         yield imported
 
@@ -45,6 +46,14 @@ def test_a_conversation_doubles_what_is_found(asked: Examples) -> None:
     told, alone = quality(asked.ask(FOLLOW_UPS)), quality(asked.ask(without(FOLLOW_UPS, "conversation")))
     assert told.recall_5 >= 2 * alone.recall_5
     assert told.mrr >= 2 * alone.mrr
+
+
+@needs_model
+def test_names_in_the_turns_are_cues(asked: Examples) -> None:
+    told = asked.ask(NAMED)
+    assert_floor(told, (0.67, 0.71, 0.57))  # 0.721, 0.761, 0.615
+    without_cues = quality(asked.ask(NAMED, weights={"cue": 0}))
+    assert quality(told).mrr >= without_cues.mrr + 0.05
 
 
 def test_each_follow_up_refers_to_its_conversation(query: Query) -> None:

@@ -1455,7 +1455,7 @@ export interface components {
             readonly now?: string | null;
             /** @description Sub-queries, searched together; a memory counts by the query it answers best. */
             readonly queries?: readonly string[] | null;
-            /** @description The last turns before the query, oldest first, at most 100. A query that refers to them is completed by them, and memories with the text of a turn are left out. Mappings with `role` and `content` do too. */
+            /** @description The last turns before the query, oldest first, at most 100. A query that refers to them is completed by them, memories that they name are weak cues, and those with the text of a turn are left out. Mappings with `role`, `content` and `at` do too. */
             readonly conversation?: readonly components["schemas"]["ConversationTurn"][] | null;
             /** @description Memories, by id or key, from which activation spreads; with `session_id` also the latest of that session. */
             readonly cues?: readonly (number | string)[] | null;
@@ -1465,16 +1465,10 @@ export interface components {
             readonly weights?: {
                 readonly [key: string]: number;
             } | null;
-            /**
-             * @description Whether the configured language model plans the search: what it needs, sub-queries, a period.
-             * @default false
-             */
-            readonly plan?: boolean;
-            /**
-             * @description Whether a reranker scores the best candidates again.
-             * @default false
-             */
-            readonly rerank?: boolean;
+            /** @description Whether the configured language model plans the search: what it needs, sub-queries, a period; `null` is PGRECALL_SEARCH_PLAN. */
+            readonly plan?: boolean | null;
+            /** @description Whether a reranker scores the best candidates again; `null` is PGRECALL_SEARCH_RERANK. */
+            readonly rerank?: boolean | null;
             /** @description Maximum number of seconds for the reranker; `null` is the configured limit. */
             readonly deadline?: number | null;
             /** @description Session of the search. */
@@ -1550,6 +1544,8 @@ export interface components {
             readonly role: "user" | "assistant" | "system" | "tool";
             /** @description Who said it (user, assistant, system or tool), and what was said. */
             readonly content: string;
+            /** @description When it was said, by which "yesterday" in it is understood; `null` is now. */
+            readonly at?: string | null;
         };
         /** @description How many rows the request affected. */
         readonly Counted: {
@@ -2914,7 +2910,7 @@ export interface components {
             readonly now?: string | null;
             /** @description Sub-queries, searched together; a memory counts by the query it answers best. */
             readonly queries?: readonly string[] | null;
-            /** @description The last turns before the query, oldest first, at most 100. A query that refers to them is completed by them, and memories with the text of a turn are left out. Mappings with `role` and `content` do too. */
+            /** @description The last turns before the query, oldest first, at most 100. A query that refers to them is completed by them, memories that they name are weak cues, and those with the text of a turn are left out. Mappings with `role`, `content` and `at` do too. */
             readonly conversation?: readonly components["schemas"]["ConversationTurn"][] | null;
             /** @description Memories, by id or key, from which activation spreads; with `session_id` also the latest of that session. */
             readonly cues?: readonly (number | string)[] | null;
@@ -2924,16 +2920,10 @@ export interface components {
             readonly weights?: {
                 readonly [key: string]: number;
             } | null;
-            /**
-             * @description Whether the configured language model plans the search: what it needs, sub-queries, a period.
-             * @default false
-             */
-            readonly plan?: boolean;
-            /**
-             * @description Whether a reranker scores the best candidates again.
-             * @default false
-             */
-            readonly rerank?: boolean;
+            /** @description Whether the configured language model plans the search: what it needs, sub-queries, a period; `null` is PGRECALL_SEARCH_PLAN. */
+            readonly plan?: boolean | null;
+            /** @description Whether a reranker scores the best candidates again; `null` is PGRECALL_SEARCH_RERANK. */
+            readonly rerank?: boolean | null;
             /** @description Maximum number of seconds for the reranker; `null` is the configured limit. */
             readonly deadline?: number | null;
             /** @description Session of the search. */

@@ -81,12 +81,15 @@ conversation_option = click.option(
     "--conversation",
     type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
     metavar="FILE",
-    help='JSON list of the last turns, {"role": ..., "content": ...}; - reads standard input.',
+    help='JSON list of the last turns, {"role": ..., "content": ..., "at": ...}; - reads standard input.',
 )
 plan_option = click.option(
-    "--plan",
-    is_flag=True,
+    "--plan/--no-plan",
+    default=None,
     help="Let the configured language model plan the search.",
+)
+rerank_option = click.option(
+    "--rerank/--no-rerank", default=None, help="Let the configured reranker reorder the best candidates."
 )
 no_log_option = click.option(
     "--no-log",

@@ -123,6 +123,8 @@ class Recall:
             session_id=f"{HOOKS[self._editor].source}/{session}"[:250],
             project=project,
             project_only=only,
+            plan=False,  # a prompt does not wait for a model
+            rerank=False,
             exclude=seen,
         )
         if not block.hits:
@@ -148,7 +150,7 @@ def _conversation(turns: Sequence[Turn], prompt: str) -> Sequence[ConversationTu
     """The last turns before the prompt, which some editors have written already."""
     before = turns[:-1] if turns and turns[-1].text.strip() == prompt else turns
     return [
-        ConversationTurn(turn.role, without_secrets(turn.text)[0][-_CHARACTERS:])
+        ConversationTurn(turn.role, without_secrets(turn.text)[0][-_CHARACTERS:], turn.at)
         for turn in before[-_TURNS:]
         if turn.role in ("user", "assistant")
     ]

@@ -107,6 +107,7 @@ def plain(request: SearchRequest, profile: str) -> SearchRequest:
         min_relevance=0.0,
         explain=True,
         log=False,
+        plan=False,
         rerank=False,
     )
 

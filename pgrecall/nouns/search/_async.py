@@ -38,8 +38,7 @@ _LONG = 240
 async def search(
     connection: AsyncConnection, request: SearchRequest, run: SearchRun | None = None
 ) -> SearchResult:
-    """Plans on request, embeds the queries without the names in them, finds and scores candidates, and
-    reranks on request.
+    """Plans, embeds the queries without the names in them, finds and scores candidates, and reranks.
 
     If no embedding is available, words and names answer. If the reranker fails, the fused order remains.
     """
@@ -50,17 +49,18 @@ async def search(
         from pgrecall.search.projects import within_project
 
         request = within_project(request)
-    rerank = request.rerank
-    if request.plan:
+    usual = connection.resources.settings
+    if request.plan or (request.plan is None and usual.search_plan and request.query.strip()):
         return await _search_by_plan(connection, request, run)
+    rerank = usual.search_rerank and bool(request.asked) if request.rerank is None else request.rerank
     if request.conversation and request.query.strip():
         execute = run.reading.execute if run.reading.asks_replica else connection.execute
         query = await execute(completed_query(request.query, loggable(request.conversation)))
         run.completed_query = None if query == request.query else query
         request = replace(request, query=query)
-    if request.rerank and connection.reranker is None:
+    if rerank and connection.reranker is None:
         run.skipped.append("reranking: no reranker is configured")
-        request = replace(request, rerank=False)
+    request = replace(request, rerank=rerank and connection.reranker is not None)
     if request.rerank or (request.project is not None and request.asked):
         result = await _rescored(connection, request, run)
     else:

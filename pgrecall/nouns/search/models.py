@@ -19,10 +19,12 @@ class ConversationTurn:
 
     Attributes:
         role, content: who said it (user, assistant, system or tool), and what was said.
+        at: when it was said, by which "yesterday" in it is understood; None is now.
     """
 
     role: Role
     content: str
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +72,8 @@ class SearchRequest(SearchFilter):
         k: maximum number of hits.
         queries: sub-queries, searched together; a memory counts by the query it answers best.
         conversation: the last turns before the query, oldest first, at most 100. A query that refers to them
-            is completed by them, and memories with the text of a turn are left out. Mappings with ``role``
-            and ``content`` do too.
+            is completed by them, memories that they name are weak cues, and those with the text of a turn are
+            left out. Mappings with ``role``, ``content`` and ``at`` do too.
         cues: memories, by id or key, from which activation spreads; with ``session_id`` also the
             latest of that session.
         min_relevance: leaves out hits of lower relevance, 0 to 1.
@@ -83,8 +85,9 @@ class SearchRequest(SearchFilter):
         vitality_mode: how vitality changes the score; None is the profile's mode, else ``odds``.
         vitality_weight: weight of vitality; None is the profile's, else the tenant's setting (0.5).
         explain: whether hits have an explanation of their rank.
-        plan: whether the configured language model plans the search: what it needs, sub-queries, a period.
-        rerank: whether a reranker scores the best candidates again.
+        plan: whether the configured language model plans the search: what it needs, sub-queries, a period;
+            None is PGRECALL_SEARCH_PLAN.
+        rerank: whether a reranker scores the best candidates again; None is PGRECALL_SEARCH_RERANK.
         deadline: maximum number of seconds for the reranker; None is the configured limit.
         session_id: session of the search.
         project, project_only: the project that it is asked in, and whether memories of others are left out;
@@ -105,8 +108,8 @@ class SearchRequest(SearchFilter):
     cues: tuple[int | str, ...] | None = None
     profile: str | None = None
     weights: Mapping[str, float] | None = None
-    plan: bool = False
-    rerank: bool = False
+    plan: bool | None = None
+    rerank: bool | None = None
     deadline: float | None = None
     session_id: str | None = None
     project: str | None = None

@@ -111,7 +111,7 @@ def log_shown(
 
 def completed_query(query: str, conversation: Sequence[ConversationTurn]) -> Operation[str]:
     """Completes a query by the turns that it refers to; returns it as it is where it makes sense alone."""
-    turns = [{"role": turn.role, "content": turn.content} for turn in conversation]
+    turns = [{"role": turn.role, "content": turn.content, "at": turn.at} for turn in conversation]
     return Operation(
         "SELECT recall.completed_query(%(query)s, %(conversation)s::jsonb)",
         {"query": query, "conversation": to_json(turns)},

@@ -83,7 +83,8 @@ def select_memories(
     _add_lately(budget, [hit for hit in lately if hit.id not in left_out], request, alike)
     known = {entry.hit.id for entry in budget.shown}
     there = [hit for hit in there if not hit.is_directive and hit.id not in known]
-    skipped = _add_best(budget, there, request, alike)
+    excluded = [hit for hit in ranked if hit.id in left_out and left_out[hit.id].reason == "excluded"]
+    skipped = _add_best(budget, there, request, alike, excluded)
     left_out |= _add_by_relevance(budget, there, request, alike)
     if not budget.shown:
         skipped = _truncate_another(budget, ranked, left_out, request.budget_tokens)
@@ -178,11 +179,17 @@ def _superseded(ranked: Sequence[Hit], replaced: Successors) -> dict[int, LeftOu
 
 
 def _add_best(
-    budget: ContextBudget, ranked: Sequence[Hit], request: ContextRequest, alike: Likeness
+    budget: ContextBudget,
+    ranked: Sequence[Hit],
+    request: ContextRequest,
+    alike: Likeness,
+    excluded: Sequence[Hit],
 ) -> tuple[str, ...]:
     """Shows the best hit, cut if it does not fit whole; returns a note on it."""
     if not ranked or request.per_layer.get(ranked[0].layer) == 0:
         return ()
+    if excluded and excluded[0].score > ranked[0].score and ranked[0].relevance < request.min_relevance:
+        return ()  # the caller has the answer; the best of the rest is none
     if alike.told_by(ranked[0], [entry.hit for entry in budget.shown]):  # of a directive
         return ()
     budget.add_whole(ranked[0])

@@ -74,12 +74,13 @@ class Editor:
         return Ended(done.returncode, done.stdout.decode(), without_progress(done.stderr.decode()))
 
 
-def editor(name: str, folder: Path, url: str, *options: str) -> Editor:
-    """An editor that is connected with recall, and with these options."""
+def editor(name: str, folder: Path, url: str | None, *options: str, **settings: str) -> Editor:
+    """An editor that is connected with recall, and with these options; ``url`` is None with cells."""
     home = folder / "home"
     runtime = Path(mkdtemp(prefix="recall-"))  # the path of a socket is short
     home.mkdir()
-    variables = environment(database_url=url, data_dir=str(home / "data"), tenant="acme")
+    settings = {"database_url": url, **settings} if url else settings
+    variables = environment(**settings, data_dir=str(home / "data"), tenant="acme")
     made = Editor(name, home, {**variables, "HOME": str(home), "XDG_RUNTIME_DIR": str(runtime)})
     assert made.run("connect", name, "--recall", *options, "--yes").code == 0
     form = HOOKS[name]  # type: ignore[index]

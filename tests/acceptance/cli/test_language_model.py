@@ -48,6 +48,11 @@ def test_a_search_is_judged(pgrecall: Command, told: dict[str, str]) -> None:
     best = pgrecall("search", "tide", "--rerank", "--json", reranker="llm", **told).json
     assert (best["reranked"], best["skipped"]) == (True, [])
     assert "moon" in best["hits"][0]["body"]
+    block = pgrecall("context", "tide", "--rerank", "--nearest", "--json", reranker="llm", **told).json
+    assert "moon" in block["hits"][0]["body"]
+    always = {**told, "reranker": "llm", "search_rerank": "true"}
+    assert pgrecall("search", "tide", "--json", **always).json["reranked"]
+    assert not pgrecall("search", "tide", "--no-rerank", "--json", **always).json["reranked"]
 
 
 def test_a_model_that_is_down_changes_nothing(

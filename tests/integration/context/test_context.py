@@ -267,6 +267,9 @@ def test_what_the_caller_leaves_out_and_what_is_not_confident_is_not_shown(memor
     left = memory.context("where does the ferry to Inishmore berth?", exclude=lambda hit: hit.key == "ferry")
     assert [hit.key for hit in left.hits] == ["cars"]
     assert [(one.key, one.reason) for one in left.left_out] == [("ferry", "excluded")]
+    memory.remember("Two o'clock is too late for bread.", key="bread")
+    rest = memory.context("where does the ferry to Inishmore berth?", exclude=lambda hit: hit.key != "bread")
+    assert rest.hits == (), "what answers is known, and the rest does not answer"
     least = min(1.0, block.confidence + 1e-3)
     assert memory.context("where does the ferry to Inishmore berth?", min_confidence=least).text == ""
     assert memory.context("where does the ferry to Inishmore berth?", min_confidence=0.0).text

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -87,6 +89,86 @@ def test_messages_of_a_chat_may_be_given_as_they_are(memory: Memory) -> None:
     assert memory.search("no, how long was that?", conversation=messages).hits[0].key == "tomatoes"
 
 
+def notes_by_name(memory: Memory) -> dict[str, int]:
+    """Somebody, a note that links to her, and others with like words that do not: the ids by key."""
+    drafts = (
+        Draft("Runs the bakery.", title="Anna Veld", aliases=("Anna",), layer="entity", key="anna"),
+        Draft("The oven is too small, and should be bigger.", title="Oven of the house", key="oven"),
+        Draft("The oven of the school is too small.", key="school"),
+        *(Draft(f"The oven of house {n} is small.", key=f"house-{n}") for n in range(12)),
+    )
+    ids = {
+        str(draft.key): stored.id for draft, stored in zip(drafts, memory.remember_many(drafts), strict=True)
+    }
+    memory.link(ids["oven"], ids["anna"])
+    return ids
+
+
+@pytest.mark.parametrize(
+    "said", ["I met Anna today.", "Look at [[Anna Veld|her]].", "ANNA VELD rang.", "That oven is Anna's."]
+)
+def test_a_memory_that_a_turn_names_is_a_weak_cue(memory: Memory, said: str) -> None:
+    ids = notes_by_name(memory)
+    asked = "which oven is small?"
+    alone = {hit.key: hit for hit in memory.search(asked, k=20, log=False).hits}
+    told = memory.search(asked, k=20, log=False, conversation=[ConversationTurn("user", said)])
+    assert told.completed_query is None
+    [oven] = [hit for hit in told.hits if hit.key == "oven"]
+    assert oven.explanation["arms"]["cue"] == {"strength": pytest.approx(0.125), "cue": ids["anna"]}
+    assert "cue" not in alone["oven"].explanation["arms"]
+    assert 1 < oven.relevance / alone["oven"].relevance < 2
+    assert told.hits.index(oven) < list(alone).index("oven")
+
+
+@pytest.mark.parametrize(
+    "said", ["A house is not a home.", "[[Nobody]] rang.", "The oven, Oven of the", "", "\ufeff"]
+)
+def test_other_words_of_a_turn_are_no_cues(memory: Memory, said: str) -> None:
+    ids = notes_by_name(memory)
+    memory.link(memory.remember("Where we live.", title="House").id, ids["oven"])  # one word, and no entity
+    found = memory.search("which oven is small?", conversation=[ConversationTurn("user", said)])
+    assert not [hit for hit in found.hits if "cue" in hit.explanation["arms"]]
+
+
+def test_cues_that_are_given_count_instead_of_those_in_the_conversation(memory: Memory) -> None:
+    notes_by_name(memory)
+    turns = [ConversationTurn("user", "I met Anna today.")]
+    found = memory.search("which oven is small?", conversation=turns, cues=("school",))
+    assert not [hit for hit in found.hits if "cue" in hit.explanation["arms"]]
+
+
+@pytest.mark.parametrize(
+    ("said", "at", "told"),
+    [
+        ("I rang the vet yesterday.", "2026-03-10T08:00:00Z", " (2026-03-09)"),
+        ("We sowed it last week.", "2026-03-10", " (2026-03-02 - 2026-03-08)"),
+        ("It has hurt since last Monday.", "2026-03-10T08:00:00+01:00", " (since 2026-03-09)"),
+        ("We sowed it on 3 May 2024.", "2026-03-10T08:00:00Z", ""),
+        ("We sowed it.", "2026-03-10T08:00:00Z", ""),
+        ("I rang the vet yesterday.", None, ""),
+    ],
+)
+def test_words_of_time_in_a_turn_are_seen_from_when_it_was_said(
+    memory: Memory, said: str, at: str | None, told: str
+) -> None:
+    turn: Any = {"role": "user", "content": said, "at": at}
+    assert memory.search("what did she say?", conversation=[turn]).completed_query == (
+        f"{said}{told}\nwhat did she say?"
+    )
+
+
+def test_yesterday_in_a_turn_is_the_day_before_it(memory: Memory) -> None:
+    days = [datetime(2026, 3, day, 12, tzinfo=UTC) for day in range(1, 29)]
+    memory.remember_many(
+        [Draft(f"The vet said {n}.", key=str(n), occurred_at=day) for n, day in enumerate(days, 1)]
+    )
+    turn = ConversationTurn("user", "I rang the vet yesterday.", at=datetime(2026, 3, 10, 8, tzinfo=UTC))
+    found = memory.search("what did she say?", conversation=[turn], now=days[24])
+    assert found.hits[0].key == "9"
+    [hit] = memory.search("what did she say?", conversation=[replace(turn, at=None)], k=1, now=days[24]).hits
+    assert hit.key == "24"
+
+
 def test_what_was_searched_is_logged(memory: Memory, query: Query) -> None:
     memory.remember_many(MEMORIES)
     found = memory.search("No, I forgot. How long was it to be?", conversation=ASKED)
@@ -112,6 +194,14 @@ def test_only_the_end_of_a_long_conversation_counts(query: Query) -> None:
         (["hello"], "Turn 1 of the conversation has no role and content."),
         ([ASKED[0]] * 101, "The conversation has 101 turns, more than 100."),
         ([ConversationTurn("user", "a\0b")], "A turn of the conversation"),
+        (
+            [{"role": "user", "content": "x", "at": "soon"}],
+            "Turn 1 of the conversation is of 'soon', which is no time.",
+        ),
+        (
+            [{"role": "user", "content": "x", "at": 7}],
+            "Turn 1 of the conversation is of 7, which is no time.",
+        ),
     ],
 )
 def test_bad_conversations_are_refused(memory: Memory, conversation: Any, said: str) -> None:
@@ -120,7 +210,16 @@ def test_bad_conversations_are_refused(memory: Memory, conversation: Any, said: 
 
 
 @pytest.mark.parametrize(
-    "conversation", ["{}", "null", '[{"role": "user"}]', '["hello"]', '[{"role": "x", "content": "y"}]']
+    "conversation",
+    [
+        "{}",
+        "null",
+        '[{"role": "user"}]',
+        '["hello"]',
+        '[{"role": "x", "content": "y"}]',
+        '[{"role": "user", "content": "y", "at": "soon"}]',
+        '[{"role": "user", "content": "y", "at": "infinity"}]',
+    ],
 )
 def test_bad_conversations_are_refused_in_sql(query: Query, conversation: str) -> None:
     with pytest.raises(psycopg.errors.InvalidParameterValue, match="conversation"):

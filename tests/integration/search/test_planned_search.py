@@ -129,3 +129,31 @@ def test_without_a_model_or_a_query_there_is_no_plan(memory: Memory, settings: S
 def test_a_model_without_a_name_is_refused_at_once(settings: Settings) -> None:
     with pytest.raises(InvalidInput, match="PGRECALL_LLM_MODEL"):
         Memory(settings=replace(settings, llm_url="http://localhost"))
+
+
+@pytest.fixture
+def judged(settings: Settings, endpoint: Endpoint) -> Iterator[Memory]:
+    """A client whose settings have every search planned and judged."""
+    chosen = replace(
+        settings, llm_url=endpoint.url, llm_model="m", reranker="llm", search_plan=True, search_rerank=True
+    )
+    with Memory(settings=chosen, embedder=HashEmbedder(DIMENSIONS)) as memory:
+        memory.remember("Our ferry leaves at nine.", key="ferry")
+        yield memory
+
+
+def test_settings_have_every_search_planned_and_judged_unless_it_says_otherwise(
+    judged: Memory, endpoint: Endpoint
+) -> None:
+    def asked(**options: object) -> int:
+        before = len(endpoint.requests)
+        judged.search("ferry", log=False, **options)  # type: ignore[arg-type]
+        return len(endpoint.requests) - before
+
+    assert asked(plan=False, rerank=False) == 0
+    assert asked(rerank=False) == 1
+    assert asked(rerank=False) == 0, "the plan is kept"
+    assert asked(plan=False) >= 1
+    assert judged.search("ferry", log=False).plan is not None
+    assert judged.search(cues=("ferry",), log=False).skipped == (), "nothing can be asked without a query"
+    assert judged.context("ferry", plan=False, rerank=False).plan is None

@@ -35,7 +35,10 @@ READ = SearchPlan(
     datetime(2026, 4, 1, tzinfo=UTC),
     "list",
 )
-TURNS = (ConversationTurn("user", "Mira wrote"), ConversationTurn("assistant", "From where?"))
+TURNS = (
+    ConversationTurn("user", "Mira wrote"),
+    ConversationTurn("assistant", "From where?", datetime(2026, 4, 30, tzinfo=UTC)),
+)
 
 
 @pytest.fixture
@@ -57,7 +60,7 @@ def test_a_plan_is_read(endpoint: Endpoint, planner: Planner) -> None:
     [request] = endpoint.requests
     assert quoted(request) == [
         ("turn of the user", "Mira wrote"),
-        ("turn of the assistant", "From where?"),
+        ("turn of the assistant on 2026-04-30", "From where?"),
         ("query", "where does she live?"),
         ("today", "2026-05-01"),
     ]

@@ -21,6 +21,7 @@ from pgrecall.faces.cli.options import (
     plan_option,
     read_query,
     read_search_options,
+    rerank_option,
     session_option,
 )
 from pgrecall.faces.cli.project_options import project_options
@@ -84,6 +85,7 @@ _REASONS = {
 @now_option
 @conversation_option
 @plan_option
+@rerank_option
 @project_options
 @session_option
 @no_log_option

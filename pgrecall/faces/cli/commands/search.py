@@ -27,6 +27,7 @@ from pgrecall.faces.cli.options import (
     read_arm_weights,
     read_query,
     read_search_options,
+    rerank_option,
     session_option,
 )
 from pgrecall.faces.cli.project_options import project_options
@@ -89,7 +90,7 @@ _NUMBERS = ("#", "score", "relevance")
     metavar="ARM=N",
     help="Weight of an arm, 0 to 10; may be repeated.",
 )
-@click.option("--rerank", is_flag=True, help="Let the configured reranker reorder the best candidates.")
+@rerank_option
 @click.option("--deadline", type=float, help="Seconds for the reranker; only scores ready by then count.")
 @click.option("--explain", is_flag=True, help="Explain the rank of each hit.")
 @json_option

@@ -208,7 +208,9 @@ async def _choose(request: PageRequest, purpose: str, problem: _Problem = None) 
 
 
 async def _similar(request: PageRequest, stored: StoredMemory, asked: str) -> tuple[Hit, ...]:
-    found = await request.memory.search(asked, k=_CHOICES + 1, explain=False, log=False)
+    found = await request.memory.search(
+        asked, k=_CHOICES + 1, explain=False, plan=False, rerank=False, log=False
+    )
     return tuple(hit for hit in found.hits if hit.id != stored.id)[:_CHOICES]
 
 

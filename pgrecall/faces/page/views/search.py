@@ -118,8 +118,8 @@ async def _search(request: PageRequest) -> tuple[SearchResult, int | None]:
         **filters,
         conversation=turns_field(query, "turns"),
         profile=text_field(query, "profile"),
-        rerank=checkbox(query, "rerank"),
-        plan=checkbox(query, "plan"),
+        rerank=checkbox(query, "rerank") or None,
+        plan=checkbox(query, "plan") or None,
         require_answer=not checkbox(query, "nearest"),
         log=not earlier and request.may_write and is_user_navigation(request.request),
     )

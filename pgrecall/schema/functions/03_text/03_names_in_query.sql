@@ -20,7 +20,7 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_query text := recall_private.folded(p_query);
     v_words text[] := ARRAY(
-        SELECT btrim(regexp_replace(lower(w.found[1]), '(''|’)s?$', ''), '.-_')
+        SELECT btrim(regexp_replace(lower(w.found[1]), '(''|’)s?[._-]*$', ''), '.-_')
         FROM regexp_matches(v_query, '[[:alnum:]][[:alnum:]''’._-]*', 'g') WITH ORDINALITY w(found, place)
         ORDER BY w.place LIMIT 60);
     v_phrases text[] := v_words;

@@ -50,10 +50,25 @@ BEGIN
         OR v_asked AND (p_turn ~ '[?？]\W*$' OR v_query ~ '^\W*[^.!,;]{1,20}[.!,;]') AND v_query ~ recall_private.reply_pattern();
 END $$;
 
+-- days_meant: the days that words of time in a turn ("yesterday") mean, seen from when it was said: " (2026-11-29)". Empty
+-- without such words, and where they name the year themselves.
+CREATE OR REPLACE FUNCTION recall_private.days_meant(p_turn text, p_at timestamptz) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+DECLARE
+    v_period recall.period := recall_private.period_in_query(p_turn, p_at);
+    v_since text := to_char(v_period.since AT TIME ZONE 'UTC', 'YYYY-MM-DD');
+    v_last text := to_char(v_period.until AT TIME ZONE 'UTC' - interval '1 day', 'YYYY-MM-DD');
+BEGIN
+    RETURN CASE WHEN v_period.words IS NULL OR v_period.words ~ '\d{4}' THEN '' ELSE format(' (%s)', CASE
+        WHEN v_since IS NULL THEN 'until ' || v_last WHEN v_last IS NULL THEN 'since ' || v_since
+        ELSE concat_ws(' - ', v_since, nullif(v_last, v_since)) END) END;
+END $$;
+
 -- completed_query (reader; Search): a query with the end of the conversation that it refers to, or as it is where it
 -- makes sense alone. p_conversation is an array of turns, {"role": "user" or "assistant", "content": text}, oldest
--- first, at most 100. Of the newest, up to 600 characters count. Search with what this returns, and with its vector.
--- Raises an error for anything else.
+-- first, at most 100. Of the newest, up to 600 characters count; where a turn has its time as "at", words such as
+-- "yesterday" are followed by the days that they meant then. Search with what this returns, and with its vector. Raises
+-- an error for anything else.
 CREATE OR REPLACE FUNCTION recall.completed_query(p_query text, p_conversation jsonb) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -63,6 +78,7 @@ DECLARE
     v_text text;
     v_last int;
     v_told text := '';
+    v_at timestamptz;
 BEGIN
     IF v_turns IS NULL OR v_turns > 100 THEN
         PERFORM recall_private.raise_invalid(
@@ -86,7 +102,18 @@ BEGIN
         END IF;
         EXIT WHEN length(v_told) >= 600;
         -- A question of the assistant ends its turn; what the user tells begins his.
-        v_told := CASE v_turn ->> 'role' WHEN 'assistant' THEN right(v_text, 200) ELSE left(v_text, 200) END || E'\n' || v_told;
+        v_text := CASE v_turn ->> 'role' WHEN 'assistant' THEN right(v_text, 200) ELSE left(v_text, 200) END;
+        IF v_turn ->> 'at' IS NOT NULL THEN
+            BEGIN
+                v_at := recall_private.require_moment((v_turn ->> 'at')::timestamptz);
+            EXCEPTION WHEN data_exception THEN
+                PERFORM recall_private.raise_invalid(
+                    format('Turn %s of the conversation is of %L, which is no time.', i + 1, left(v_turn ->> 'at', 100)),
+                    'Write its time as 2026-11-29T18:00:00Z, or leave it out.');
+            END;
+            v_text := v_text || recall_private.days_meant(v_text, v_at);
+        END IF;
+        v_told := v_text || E'\n' || v_told;
     END LOOP;
     RETURN v_told || p_query;
 END $$;

@@ -27,6 +27,46 @@ BEGIN
             GROUP BY a.memory_id ORDER BY max(a.at) DESC, a.memory_id LIMIT 8) u);
 END $$;
 
+-- named_in_turns: up to eight memories that the last of these turns of a conversation name, those that were named last
+-- first: entities by any name, other memories by a name of several words, by a link ([[...]]) or by their key. The
+-- last eight texts count, and of a long one its ends.
+CREATE OR REPLACE FUNCTION recall_private.named_in_turns(p_tenant text, p_turns text[])
+RETURNS bigint[]
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_language regconfig := recall_private.text_configuration(p_tenant);
+    v_named bigint[] := '{}';
+    v_text text;
+    v_linked text[];
+    v_known text[];
+BEGIN
+    FOR i IN REVERSE coalesce(cardinality(p_turns), 0) .. greatest(cardinality(p_turns) - 7, 1) LOOP
+        v_text := coalesce(p_turns[i], '');
+        IF length(v_text) > 400 THEN
+            v_text := left(v_text, 200) || ' ' || right(v_text, 200);
+        END IF;
+        CONTINUE WHEN cardinality(v_named) >= 8 OR NOT recall_private.may_name(p_tenant, v_text);
+        v_linked := CASE WHEN v_text ~ '\[\[' THEN ARRAY(
+            SELECT recall_private.plain(recall_private.normalized_name(l.found[1]))
+            FROM regexp_matches(v_text, '\[\[([^][|#]+)', 'g') l(found)) ELSE '{}' END;
+        -- One index probe for all phrases, because most name nothing.
+        v_known := ARRAY(
+            SELECT DISTINCT n.plain FROM recall.name n
+            WHERE n.tenant = p_tenant
+              AND n.plain = ANY (recall_private.plain_texts(recall_private.query_phrases(v_text)) || v_linked));
+        v_named := v_named || ARRAY(
+            SELECT DISTINCT n.memory_id
+            FROM unnest(v_known) k(plain)
+            CROSS JOIN LATERAL recall_private.memories_named(p_tenant, k.plain, k.plain !~ ' ' AND k.plain <> ALL (v_linked)) n
+            WHERE to_tsvector(v_language, n.name) <> '' AND n.memory_id <> ALL (v_named)
+            UNION
+            SELECT m.id FROM unnest(recall_private.key_like_words(v_text)) k(key)
+            JOIN recall.memory m ON m.tenant = p_tenant AND m.key = k.key
+            WHERE m.id <> ALL (v_named));
+    END LOOP;
+    RETURN v_named[:8];
+END $$;
+
 -- cue_arm: the memories associated with these cues, strongest first, at most p_limit. `strength`, 0 to 1, combines each
 -- cue's association with a memory and the share that a link lends, as independent probabilities; `cue` is the cue that
 -- contributes most. The association is the share of the cue's sessions in which the memory was used too (see

@@ -18,6 +18,7 @@ CREATE OR REPLACE FUNCTION recall_private.prepared_search(
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_read record := recall_private.read_search_request(p_request);
+    v_hints bigint[];  -- memories that the conversation names
 BEGIN
     request := v_read.request;
     filter := v_read.filter;
@@ -70,13 +71,17 @@ BEGIN
             model.cue := greatest(model.cue, 4.6);
         END IF;
         cues := recall_private.cue_ids(p_tenant, request.cues, recall_private.require_session_id(request.session_id), moment);
-        IF cues <> '{}' AND arms[5] * model.cue > 0 AND NOT window_only THEN
-            -- Cues that the caller names belong to the query; memories used in the session are only a hint.
-            SELECT array_agg(c.id), array_agg(c.strength * CASE
-                       WHEN queries <> '{}' AND request.cues IS NULL THEN 0.25 ELSE 1 END), array_agg(c.cue)
-            INTO cued, strengths, cued_by
-            FROM recall_private.cue_arm(p_tenant, cues, pool, moment, queries <> '{}') c;
-        END IF;
+    END IF;
+    IF request.cues IS NULL AND queries <> '{}' AND filter.conversation IS NOT NULL THEN
+        v_hints := recall_private.named_in_turns(p_tenant, filter.conversation);
+    END IF;
+    IF (cues <> '{}' OR v_hints <> '{}') AND arms[5] * model.cue > 0 AND NOT window_only THEN
+        -- Cues that the caller names belong to the query; memories used in the session, or named in the conversation, are
+        -- only a hint.
+        SELECT array_agg(c.id), array_agg(c.strength * CASE
+                   WHEN queries <> '{}' AND request.cues IS NULL THEN 0.25 ELSE 1 END), array_agg(c.cue)
+        INTO cued, strengths, cued_by
+        FROM recall_private.cue_arm(p_tenant, cues || v_hints, pool, moment, queries <> '{}') c;
     END IF;
     IF queries = '{}' AND NOT window_only AND cues = '{}' THEN
         PERFORM recall_private.raise_invalid('The query is empty.', 'Give a query with at least one word, a time window or a cue.');
