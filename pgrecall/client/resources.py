@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pgrecall.search.language_model import LanguageModel
     from pgrecall.search.planning import Planner
 
-
 CELL_REFUSALS = 3.0
 """Seconds to try on while a cell refuses connections, as for the moment of a restart."""
 
@@ -61,6 +60,7 @@ class Resources:
         self.server: EmbeddedServer | None = None
         self.revision = ""
         self.nameless = NamelessQueries()
+        self.other_embedder: str | None = None  # which the database named instead of this one
         self.dimensions: int | None = None
         made: list[object] = [
             model for model, given in ((self.embedder, embedder), (self.reranker, reranker)) if given is None

@@ -146,7 +146,7 @@ class AsyncQualityGroup(AsyncCalibrationGroup):
             MemoryNotFound: there is no such memory.
             InvalidInput: the search is refused.
         """
-        from pgrecall.nouns.search._async import query_vectors
+        from pgrecall.nouns.search._async_vectors import query_vectors
 
         request = SearchRequest(query, **options)
         require_searchable(request)
@@ -211,7 +211,7 @@ class AsyncQualityGroup(AsyncCalibrationGroup):
     async def _asked_again(
         self, search: LoggedSearch, k: int, change: Mapping[str, Any], run: SearchRun
     ) -> Replayed:
-        from pgrecall.nouns.search._async import query_vectors
+        from pgrecall.nouns.search._async_vectors import query_vectors
 
         today = SearchRequest(
             search.query,

@@ -145,7 +145,7 @@ class QualityGroup(CalibrationGroup):
             MemoryNotFound: there is no such memory.
             InvalidInput: the search is refused.
         """
-        from pgrecall.nouns.search._sync import query_vectors
+        from pgrecall.nouns.search._sync_vectors import query_vectors
 
         request = SearchRequest(query, **options)
         require_searchable(request)
@@ -210,7 +210,7 @@ class QualityGroup(CalibrationGroup):
     def _asked_again(
         self, search: LoggedSearch, k: int, change: Mapping[str, Any], run: SearchRun
     ) -> Replayed:
-        from pgrecall.nouns.search._sync import query_vectors
+        from pgrecall.nouns.search._sync_vectors import query_vectors
 
         today = SearchRequest(
             search.query,

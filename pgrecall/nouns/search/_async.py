@@ -9,12 +9,19 @@ from functools import partial
 from pgrecall.client._async.connection import AsyncConnection
 from pgrecall.client._async.reads import AsyncSearchReads
 from pgrecall.encoding import require_searchable
-from pgrecall.errors import DatabaseError, EmbedderError, SchemaMismatch
+from pgrecall.errors import DatabaseError, SchemaMismatch
 from pgrecall.importers.secrets import secrets_in
 from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.memories.operations import list_memories
 from pgrecall.nouns.search._async_log import UNLOGGED, log_hits, loggable
 from pgrecall.nouns.search._async_run import SearchRun
+from pgrecall.nouns.search._async_vectors import (
+    embedded,
+    fitting_embedder,
+    note_embedder,
+    query_vectors,
+    without_names,
+)
 from pgrecall.nouns.search.found import Found
 from pgrecall.nouns.search.models import Hit, SearchFilter, SearchRequest, SearchResult
 from pgrecall.nouns.search.operations import (
@@ -22,7 +29,6 @@ from pgrecall.nouns.search.operations import (
     directives,
     find,
     projects,
-    queries_without_names,
     search_and_log,
 )
 from pgrecall.nouns.search.plan import Need, sum_of_uses
@@ -139,61 +145,27 @@ async def _answer(connection: AsyncConnection, request: SearchRequest, run: Sear
     """What is found with the vectors of the queries without the names in them.
 
     Names are looked up first. If the tenant's last query had none, that round trip is saved: the query
-    is embedded as it is, and the search reports if it contains a name after all.
+    is embedded as it is, and the search reports if it contains a name after all. It also reports the embedder
+    of the database: if that is another one, words and names answer.
     """
     nameless = connection.resources.nameless
-    queries = nameless.queries(connection.tenant, request.asked) if connection.embedder else None
+    queries = nameless.queries(connection.tenant, request.asked) if fitting_embedder(connection) else None
     if queries is None:
         vectors = await query_vectors(connection, request, run)
     else:
-        vectors = await _embedded(connection, queries, run)
+        vectors = await embedded(connection, queries, run)
     unless_named = queries is not None and vectors is not None
     with run.timed("database"):
         found = await ask(vectors, unless_named)
     if found.named:
-        vectors = await _without_names(connection, found.named, run)
+        vectors = await without_names(connection, found.named, run)
+        with run.timed("database"):
+            found = await ask(vectors, False)
+    if note_embedder(connection, found.embedder) and vectors is not None:
+        vectors = await query_vectors(connection, request, run)
         with run.timed("database"):
             found = await ask(vectors, False)
     return found
-
-
-async def query_vectors(
-    connection: AsyncConnection, request: SearchRequest, run: SearchRun
-) -> list[Embedded] | None:
-    """The vector and token signs of each query without the names in it; None where words have to do."""
-    if not request.asked:
-        return None
-    if connection.embedder is None:
-        run.skipped.append("meaning: no embedder is configured")
-        return None
-    with run.timed("names"):
-        execute = run.reading.execute if run.reading.asks_replica else connection.execute
-        queries = await execute(queries_without_names(request.asked))
-    return await _without_names(connection, queries, run)
-
-
-async def _without_names(
-    connection: AsyncConnection, queries: Sequence[tuple[str, tuple[str, ...]]], run: SearchRun
-) -> list[Embedded] | None:
-    """Embeds queries without the names in them, which come with each, and notes these names."""
-    run.names = tuple(dict.fromkeys(name for _, names in queries for name in names))
-    connection.resources.nameless.note(connection.tenant, named=bool(run.names))
-    return await _embedded(connection, [query for query, _ in queries], run)
-
-
-async def _embedded(
-    connection: AsyncConnection, queries: Sequence[str], run: SearchRun
-) -> list[Embedded] | None:
-    """The vector and token signs of each of these texts; None where the embedder failed."""
-    unknown = [query for query in dict.fromkeys(queries) if query not in run.vectors]
-    try:
-        with run.timed("embedding"):
-            made = await connection.embed_queries(unknown) if unknown else []
-        run.vectors.update(zip(unknown, made, strict=True))
-        return [run.vectors[query] for query in queries]
-    except EmbedderError as error:
-        run.skipped.append(f"meaning: {error}")
-        return None
 
 
 async def _found(

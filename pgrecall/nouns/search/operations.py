@@ -232,6 +232,7 @@ def _found(rows: Sequence[Row]) -> Found:
         summary["profile"],
         summary.get("experiment"),
         needs_context=bool(summary.get("needs_context")),
+        embedder=summary.get("embedder"),
     )
 
 

@@ -258,6 +258,6 @@ BEGIN
             ERRCODE = 'invalid_parameter_value',
             CONSTRAINT = 'embedder_mismatch',
             MESSAGE = format('This database holds embeddings of %L, not of %L.', v_known, p_name),
-            HINT = 'Configure that embedder again, or make another database for the new one.';
+            HINT = 'Configure that embedder again, or replace all vectors: pgrecall jobs run reembed.';
     END IF;
 END $$;

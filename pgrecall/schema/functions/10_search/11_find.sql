@@ -148,7 +148,7 @@ BEGIN
            t.vital, t.zone, t.rank, t.superseded_by, t.supersedes, t.contradicts, t.valid_from, t.valid_until,
            t.expires_at, t.archived_at, NULL::jsonb, t.logit, t.use_term, t.named, t.evidence_logit,
            CASE WHEN coalesce(t.rank, 1) = 1 THEN jsonb_build_object(
-        'profile', (v_asked.model).profile, 'mode', v_asked.mode, 'weight', v_asked.weight,
+        'embedder', v_asked.settings -> 'embedding.model', 'profile', (v_asked.model).profile, 'mode', v_asked.mode, 'weight', v_asked.weight,
         'newer_gap', CASE WHEN v_read.about_past THEN 0 ELSE v_newer_gap END,  -- for clients of schemas before 0039
         'raised', CASE WHEN p_pool > 0 THEN (
             SELECT jsonb_agg(jsonb_build_object(
