@@ -4,15 +4,15 @@
 -- parts, beside `request` and `filter`: the `moment` that it is for; the `settings`, `weights` and `layers` of the
 -- tenant, its `counts` and number of `memories` (NULL without a query); the `queries` with their `embeddings`, or
 -- `window_only`, a window of time without words; the `model` of relevance, `arms` (the weights of the arms), the weight of
--- an `author`, and the `mode` and `weight` of vitality, by the `arm` of a running experiment; the size of the `pool`; and
--- the `cues`, with the memories that they lead to (`cued`, `strengths`, `cued_by`).
+-- an `author`, and the `mode` and `weight` of vitality, also by a running experiment (`experiment_arm`); the size of the
+-- `pool`; and the `cues`, with the memories that they lead to (`cued`, `strengths`, `cued_by`).
 CREATE OR REPLACE FUNCTION recall_private.prepared_search(
     p_tenant text, p_request jsonb, p_embedding halfvec, p_embeddings halfvec[], p_now timestamptz, p_pool int,
     p_tokens jsonb, OUT request recall.search_request, OUT filter recall.search_filter, OUT moment timestamptz,
     OUT settings jsonb, OUT weights recall.weights, OUT layers recall.layer_in_force[], OUT counts recall.lexeme,
     OUT memories bigint, OUT queries text[], OUT embeddings halfvec[], OUT window_only boolean,
     OUT model recall.relevance_model, OUT arms double precision[], OUT author double precision, OUT mode text,
-    OUT weight double precision, OUT arm text, OUT pool int, OUT cues bigint[], OUT cued bigint[],
+    OUT weight double precision, OUT experiment_arm text, OUT pool int, OUT cues bigint[], OUT cued bigint[],
     OUT strengths double precision[], OUT cued_by bigint[]
 )
 LANGUAGE plpgsql STABLE AS $$
@@ -42,11 +42,11 @@ BEGIN
     -- An experiment does not apply where the caller chooses the weight.
     IF (settings ->> 'search.experiment')::double precision >= 1 AND queries <> '{}'
        AND num_nonnulls(request.vitality_mode, request.vitality_weight, filter.as_of) = 0 THEN
-        arm := recall_private.experiment_arm(
+        experiment_arm := recall_private.experiment_arm(
             p_tenant, floor((settings ->> 'search.experiment')::double precision)::bigint,
             recall_private.require_session_id(request.session_id));
-        mode := CASE arm WHEN 'off' THEN 'off' ELSE mode END;
-        weight := CASE arm WHEN 'other' THEN (settings ->> 'search.experiment_weight')::double precision
+        mode := CASE experiment_arm WHEN 'off' THEN 'off' ELSE mode END;
+        weight := CASE experiment_arm WHEN 'other' THEN (settings ->> 'search.experiment_weight')::double precision
             ELSE weight END;
     END IF;
     arms := coalesce(recall_private.arm_weights(request.weights), ARRAY[1, 1, 1, 1, 1, 1, 1]);
@@ -90,13 +90,13 @@ END $$;
 
 -- read_queries: what the queries of a search say, each at its place: their words and names (`analyzed`), the `periods`
 -- that they name, and their `intents`. `needs_context` says whether the only query makes sense only with its
--- conversation, `about_past` whether one asks for what was, `elsewhere` whether one asks for another time or for something
--- to be done.
+-- conversation, `about_past` whether one asks for what was, and `skips_changes` whether one asks for another time or for
+-- something to be done, so that what changed need not go first.
 CREATE OR REPLACE FUNCTION recall_private.read_queries(
     p_tenant text, p_queries text[], p_embeddings halfvec[], p_arms double precision[], p_author double precision,
     p_model recall.relevance_model, p_moment timestamptz, p_counts recall.lexeme, OUT analyzed recall.analyzed_query[],
     OUT periods recall.period[], OUT intents recall.query_intent[], OUT needs_context boolean, OUT about_past boolean,
-    OUT elsewhere boolean
+    OUT skips_changes boolean
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -104,7 +104,7 @@ DECLARE
 BEGIN
     intents := '{}';
     about_past := false;
-    elsewhere := false;
+    skips_changes := false;
     FOR i IN 1 .. cardinality(p_queries) LOOP
         IF p_arms[2] > 0 OR p_arms[3] > 0 OR p_author > 0 THEN
             analyzed[i] := recall_private.analyzed_query(
@@ -117,7 +117,7 @@ BEGIN
         v_intent := recall_private.query_intent(p_queries[i]);
         intents[i] := v_intent;
         about_past := about_past OR v_intent.about_past IS TRUE;
-        elsewhere := elsewhere OR (v_intent.in_past OR v_intent.seeks = 'request') IS TRUE;
+        skips_changes := skips_changes OR (v_intent.in_past OR v_intent.seeks = 'request') IS TRUE;
     END LOOP;
     needs_context := cardinality(intents) = 1 AND (intents[1]).needs_context;
 END $$;

@@ -117,7 +117,7 @@ BEGIN
         SELECT c.other, c.raised, c.log_odds, false
         FROM best
         CROSS JOIN LATERAL recall_private.changed_statements(v_tenant, best.ids, best.log_odds, v_change_gap, v_read.about_past) c
-        WHERE v_newer_gap > 0 AND (v_read.about_past OR NOT v_read.elsewhere) AND best.changes
+        WHERE v_newer_gap > 0 AND (v_read.about_past OR NOT v_read.skips_changes) AND best.changes
     ), ranked AS MATERIALIZED (
         -- A superseded memory ranks behind the newer one, and the oldest of a chain last.
         SELECT s.id, s.place, s.logit, s.use_term, s.vital, s.log_odds,
@@ -138,7 +138,7 @@ BEGIN
     ), hit AS (
         SELECT r.* FROM ranked r
         WHERE r.rank <= v_request.k OR r.id IN (SELECT p.id FROM ranked p ORDER BY p.logit DESC, p.id LIMIT p_pool)
-    ), quoted AS MATERIALIZED (  -- read only if a hit has passages
+    ), nearest_passage AS MATERIALIZED (  -- read only if a hit has passages
         SELECT b.id, b.passage
         FROM (SELECT h.place, array_agg(h.id) AS ids FROM hit h GROUP BY h.place) x
         CROSS JOIN LATERAL recall_private.best_passages(
@@ -148,14 +148,15 @@ BEGIN
            t.vital, t.zone, t.rank, t.superseded_by, t.supersedes, t.contradicts, t.valid_from, t.valid_until,
            t.expires_at, t.archived_at, NULL::jsonb, t.logit, t.use_term, t.named, t.evidence_logit,
            CASE WHEN coalesce(t.rank, 1) = 1 THEN jsonb_build_object(
-        'embedder', v_asked.settings -> 'embedding.model', 'profile', (v_asked.model).profile, 'mode', v_asked.mode, 'weight', v_asked.weight,
+        'embedder', v_asked.settings -> 'embedding.model', 'profile', (v_asked.model).profile, 'mode', v_asked.mode,
+        'weight', v_asked.weight,
         'newer_gap', CASE WHEN v_read.about_past THEN 0 ELSE v_newer_gap END,  -- for clients of schemas before 0039
         'raised', CASE WHEN p_pool > 0 THEN (
             SELECT jsonb_agg(jsonb_build_object(
                 'id', r.id, 'before', r.other, 'gap', CASE WHEN r.names THEN v_newer_gap ELSE v_change_gap END))
             FROM raised r) END,
-        'experiment', CASE WHEN v_asked.arm IS NOT NULL THEN jsonb_build_object(
-            'number', floor((v_asked.settings ->> 'search.experiment')::double precision), 'arm', v_asked.arm,
+        'experiment', CASE WHEN v_asked.experiment_arm IS NOT NULL THEN jsonb_build_object(
+            'number', floor((v_asked.settings ->> 'search.experiment')::double precision), 'arm', v_asked.experiment_arm,
             'weight', CASE WHEN v_asked.mode = 'off' THEN 0 ELSE v_asked.weight END) END,
         'confidence', (SELECT c.value FROM confidence c), 'min_confidence', v_min_confidence,
         'needs_context', v_read.needs_context,
@@ -226,7 +227,7 @@ BEGIN
                    (SELECT r.id FROM raised r WHERE r.other = h.id AND r.names) AS newer_version,
                    -- A passage is given by its place in the current text.
                    CASE WHEN m.passage_count > 0 AND (v.past IS NULL OR v.body = m.body)
-                        THEN (SELECT p.passage FROM quoted p WHERE p.id = h.id) END AS passage,
+                        THEN (SELECT p.passage FROM nearest_passage p WHERE p.id = h.id) END AS passage,
                    -- The first hit is returned whatever its size.
                    CASE WHEN h.rank > 1 THEN sum(octet_length(CASE WHEN v.past THEN v.body ELSE m.body END))
                         OVER (ORDER BY h.rank) END AS bytes
