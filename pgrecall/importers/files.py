@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
+import stat
 import zlib
 from collections.abc import Iterable, Iterator
 from lzma import LZMAError
@@ -34,6 +36,9 @@ ZIP_FAULTS = (
     UnicodeDecodeError,  # of a name
 )
 """What reading a damaged archive raises."""
+
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""Flags of a file that is opened without waiting for the writer of a pipe."""
 
 MAX_BLANK_LINES = 1_000_000
 """Of one file: a gigabyte of them packs to a megabyte, and takes many minutes."""
@@ -74,8 +79,30 @@ def printable_path(path: Path) -> str:
 
 
 def leads_out(path: Path, root: Path) -> bool:
-    """Whether a path, with all symbolic links followed, is outside of ``root``, a resolved folder."""
-    return not Path(os.path.realpath(path)).is_relative_to(root)
+    """Whether a path, with all symbolic links followed, is outside of ``root``, a resolved folder.
+
+    A link that is replaced while it is followed counts as one.
+    """
+    try:
+        return not Path(os.path.realpath(path)).is_relative_to(root)
+    except OSError:
+        return True
+
+
+def open_within(path: Path, root: Path | None) -> BinaryIO:
+    """Opens a file for reading bytes; with ``root``, a resolved folder, only what is in it once open.
+
+    Whoever may write to the folder can put a link or a pipe in the place of a file that was looked at before.
+
+    Raises OSError.
+    """
+    file = os.fdopen(os.open(path, os.O_RDONLY | _AT_ONCE), "rb")
+    opened = Path(f"/proc/self/fd/{file.fileno()}")
+    real = opened.readlink() if opened.is_symlink() else Path(os.path.realpath(path))
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode) and (root is None or real.is_relative_to(root)):
+        return file
+    file.close()
+    raise PermissionError(errno.EPERM, "something else was put in its place")
 
 
 def link_problem(path: Path) -> Problem:

@@ -1,4 +1,4 @@
-"""A memory of as many and as large versions as there may be is read by every face, in pages of bounded size."""
+"""A memory of as many and as large versions as may be is read by every face, in pages of bounded size."""
 
 from __future__ import annotations
 
