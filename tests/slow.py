@@ -73,7 +73,7 @@ ATTACKS = {
     "tests/acceptance/cli/test_attack.py": "`make attack` finds every wall between tenants whole",
     "tests/fuzz/": "any input, however strange, has an answer or a refusal",
     "tests/oracle/": "random days of eight tenants are answered as the documentation says",
-    "tests/acceptance/test_large_versions.py": "twenty versions of a megabyte are read in pages of bounded size",
+    "tests/acceptance/test_large_versions.py": "twenty versions of a megabyte are read in bounded pages",
     "tests/acceptance/test_limits": "what is at a limit is read alike by every interface",
     "tests/acceptance/http/test_http_contract.py::test_it_keeps": "every route keeps to openapi.json",
 }
