@@ -8,6 +8,7 @@ import os
 import stat
 import zlib
 from collections.abc import Iterable, Iterator
+from io import FileIO
 from lzma import LZMAError
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -111,12 +112,17 @@ def link_problem(path: Path) -> Problem:
     return Problem(printable_path(path), reason)
 
 
-def open_bytes(path: Path) -> BinaryIO:
-    """Opens a file for reading bytes, decompressing ``.gz``, as UTF-8 if a mark names UTF-16 or UTF-32.
+def open_bytes(path: Path, root: Path | None = None) -> BinaryIO:
+    """Opens a file as `open_within` does, decompressing ``.gz``, as UTF-8 if a mark names UTF-16 or UTF-32.
 
     Raises OSError.
     """
-    return as_utf8(cast(BinaryIO, gzip.open(path, "rb")) if path.suffix.lower() == ".gz" else path.open("rb"))
+    file = open_within(path, root)
+    if path.suffix.lower() == ".gz":
+        packed = gzip.GzipFile(fileobj=file)
+        packed.myfileobj = cast(FileIO, file)  # closed with it
+        file = cast(BinaryIO, packed)
+    return as_utf8(file)
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:

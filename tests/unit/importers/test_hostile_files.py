@@ -234,3 +234,23 @@ def test_what_replaces_a_note_while_a_folder_is_read_is_not_read(
     assert isinstance(problem, Problem)
     assert problem.reason == "The file cannot be read: something else was put in its place."
     assert len(list(read_markdown(folder, source="notes", follow_links=True))) == 2
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_replaces_a_session_while_a_folder_is_read_is_not_read(tmp_path: Path, packed: bool) -> None:
+    folder, outside = tmp_path / "sessions", tmp_path / "outside"
+    for place in (folder, outside):
+        place.mkdir()
+        line = json.dumps({"role": "user", "content": f"said {place.name}"}).encode()
+        name = "one.jsonl.gz" if packed else "one.jsonl"
+        (place / name).write_bytes(gzip.compress(line) if packed else line)
+    [file] = chat_files(folder)
+    with file.opened() as opened:
+        assert b"said sessions" in opened.read()
+    file.path.unlink()
+    file.path.symlink_to(outside / file.path.name)
+    with pytest.raises(InvalidInput, match="something else was put in its place"), file.opened():
+        pass
+    [followed] = chat_files(folder, follow_links=True)
+    with followed.opened() as opened:
+        assert b"said outside" in opened.read()
