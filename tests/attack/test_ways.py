@@ -112,7 +112,8 @@ def test_an_unbound_role_has_no_tenant(
 ) -> None:
     with with_globex.log_in(logins["unbound"], options="-c recall.tenant=globex") as connection:
         for call in ("status()", f"search('{GUESSED}')", f"id_of('{KEY}')", "begin_job('verify', true)",
-                     "make_access_partitions()", "begin_reembedding('x', 64)", "tenants()", "census()"):  # fmt: skip
+                     "make_access_partitions()", "begin_reembedding('x', 64)",
+                     "tenants()", "census()"):  # fmt: skip
             error = refused(connection, f"SELECT recall.{call}")
             assert isinstance(error, errors.InsufficientPrivilege), call
             tried["no binding"] += 1
