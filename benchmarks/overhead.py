@@ -50,14 +50,15 @@ CPU = 2.0
 AT_ONCE, POOL = 200, 8
 
 
-def rows(memories: int, rounds: int) -> list[Row]:
-    """The rows, for a database with so many memories."""
-    return run(argparse.Namespace(memories=memories, rounds=rounds), Console(stderr=True, quiet=True))[0]
+def rows(server: str, memories: int, rounds: int) -> list[Row]:
+    """The rows, for a database with so many memories on the server of this URL."""
+    chosen = argparse.Namespace(memories=memories, rounds=rounds)
+    return run(chosen, Console(stderr=True, quiet=True), load_settings(database_url=server))[0]
 
 
-def run(chosen: argparse.Namespace, screen: Console) -> tuple[list[Row], dict[str, Any]]:
+def run(chosen: argparse.Namespace, screen: Console, where: Settings) -> tuple[list[Row], dict[str, Any]]:
     """The rows, and the surroundings of the measurement."""
-    with fresh_database(load_settings(), DIMENSIONS) as url:
+    with fresh_database(where, DIMENSIONS) as url:
         settings = Settings(database_url=url, embedder="hash", embedder_dimensions=DIMENSIONS)
         with (
             Memory(settings=settings, embedder=_Remembering(DIMENSIONS)) as memory,
@@ -203,7 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     if chosen.memories < 100 or chosen.rounds < 1:
         parser.error("at least 100 memories and 1 round")
-    rows, around = run(chosen, Console(stderr=True))
+    rows, around = run(chosen, Console(stderr=True), load_settings())
     sizes = {"memories": chosen.memories, "rounds": chosen.rounds}
     show(rows, sizes, around, as_json=chosen.json)
 

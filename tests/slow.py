@@ -49,6 +49,8 @@ ATTACKS = {
     "tests/attack/test_open_transactions.py": "transactions that a tenant never ends do no harm",
     "tests/attack/test_fair_share.py": "a tenant that takes much leaves the others their share",
     "tests/attack/test_unfinished_bodies.py": "clients that never finish keep nobody out",
+    "tests/attack/test_every_command.py": "no login of another tenant or none gets anything by a command",
+    "tests/attack/test_every_tool.py": "no key of another tenant, or that is none, calls any tool of MCP",
     "tests/attack/test_faces.py": "no key of a tenant opens another over HTTP, MCP and the page",
     "tests/attack/test_hostile_settings.py": "settings of a session harm nobody",
     "tests/attack/test_locks.py": "nobody waits for the locks of another tenant",
@@ -71,6 +73,7 @@ ATTACKS = {
     "tests/acceptance/cli/test_attack.py": "`make attack` finds every wall between tenants whole",
     "tests/fuzz/": "any input, however strange, has an answer or a refusal",
     "tests/oracle/": "random days of eight tenants are answered as the documentation says",
+    "tests/acceptance/test_large_versions.py": "twenty versions of a megabyte are read in bounded pages",
     "tests/acceptance/test_limits": "what is at a limit is read alike by every interface",
     "tests/acceptance/http/test_http_contract.py::test_it_keeps": "every route keeps to openapi.json",
 }

@@ -86,7 +86,7 @@ MEASUREMENTS: dict[str, Callable[[Context], Iterable[Row]]] = {
         start.imports(g.rounds * 5),
         *start.commands(g.bench.url, g.largest.name, g.rounds * 5),
     ],
-    "client": lambda g: overhead.rows(5_000, g.calls),
+    "client": lambda g: overhead.rows(g.server.url, 5_000, g.calls),
 }
 """The measurements in order: reads before writes."""
 

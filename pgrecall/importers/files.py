@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
+import stat
 import zlib
 from collections.abc import Iterable, Iterator
+from io import FileIO
 from lzma import LZMAError
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -37,6 +40,9 @@ ZIP_FAULTS = (
     UnicodeDecodeError,  # of a name
 )
 """What reading a damaged archive raises."""
+
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""Flags of a file that is opened without waiting for the writer of a pipe."""
 
 MAX_BLANK_LINES = 1_000_000
 """Of one file: a gigabyte of them packs to a megabyte, and takes many minutes."""
@@ -77,8 +83,30 @@ def printable_path(path: Path) -> str:
 
 
 def leads_out(path: Path, root: Path) -> bool:
-    """Whether a path, with all symbolic links followed, is outside of ``root``, a resolved folder."""
-    return not Path(os.path.realpath(path)).is_relative_to(root)
+    """Whether a path, with all symbolic links followed, is outside of ``root``, a resolved folder.
+
+    A link that is replaced while it is followed counts as one.
+    """
+    try:
+        return not Path(os.path.realpath(path)).is_relative_to(root)
+    except OSError:
+        return True
+
+
+def open_within(path: Path, root: Path | None) -> BinaryIO:
+    """Opens a file for reading bytes; with ``root``, a resolved folder, only what is in it once open.
+
+    Whoever may write to the folder can put a link or a pipe in the place of a file that was looked at before.
+
+    Raises OSError.
+    """
+    file = os.fdopen(os.open(path, os.O_RDONLY | _AT_ONCE), "rb")
+    opened = Path(f"/proc/self/fd/{file.fileno()}")
+    real = opened.readlink() if opened.is_symlink() else Path(os.path.realpath(path))
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode) and (root is None or real.is_relative_to(root)):
+        return file
+    file.close()
+    raise PermissionError(errno.EPERM, "something else was put in its place")
 
 
 def link_problem(path: Path) -> Problem:
@@ -87,12 +115,17 @@ def link_problem(path: Path) -> Problem:
     return Problem(printable_path(path), reason)
 
 
-def open_bytes(path: Path) -> BinaryIO:
-    """Opens a file for reading bytes, decompressing ``.gz``, as UTF-8 if a mark names UTF-16 or UTF-32.
+def open_bytes(path: Path, root: Path | None = None) -> BinaryIO:
+    """Opens a file as `open_within` does, decompressing ``.gz``, as UTF-8 if a mark names UTF-16 or UTF-32.
 
     Raises OSError.
     """
-    return as_utf8(cast(BinaryIO, gzip.open(path, "rb")) if path.suffix.lower() == ".gz" else path.open("rb"))
+    file = open_within(path, root)
+    if path.suffix.lower() == ".gz":
+        packed = gzip.GzipFile(fileobj=file)
+        packed.myfileobj = cast(FileIO, file)  # closed with it
+        file = cast(BinaryIO, packed)
+    return as_utf8(file)
 
 
 def read_lines(path: Path, *, cut: list[str] | None = None) -> Iterator[tuple[int, bytes | None]]:

@@ -11,6 +11,7 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
 import httpcore
@@ -115,8 +116,11 @@ class _BoundedBackend(httpcore.NetworkBackend):
 
 
 def bounded_client(**options: Any) -> httpx.Client:
-    """A client whose connections, through proxies too, obey ``ending_at``."""
-    client = httpx.Client(**options)
+    """A client whose connections, through proxies too, obey ``ending_at``.
+
+    It takes no cookies: a large one, kept, would have every later request of all tenants refused.
+    """
+    client = httpx.Client(cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())), **options)
     client.headers["Accept-Encoding"] = _ENCODING
     for transport in (client._transport, *client._mounts.values()):
         if isinstance(transport, httpx.HTTPTransport):

@@ -112,15 +112,12 @@ def test_an_unbound_role_has_no_tenant(
 ) -> None:
     with with_globex.log_in(logins["unbound"], options="-c recall.tenant=globex") as connection:
         for call in ("status()", f"search('{GUESSED}')", f"id_of('{KEY}')", "begin_job('verify', true)",
-                     "make_access_partitions()", "begin_reembedding('x', 64)"):  # fmt: skip
+                     "make_access_partitions()", "begin_reembedding('x', 64)",
+                     "tenants()", "census()"):  # fmt: skip
             error = refused(connection, f"SELECT recall.{call}")
             assert isinstance(error, errors.InsufficientPrivilege), call
             tried["no binding"] += 1
-        for call in (
-            "tenants()",
-            "due_tenants('verify', true)",
-            "key_holder(decode(repeat('00', 32), 'hex'))",
-        ):
+        for call in ("due_tenants('verify', true)", "key_holder(decode(repeat('00', 32), 'hex'))"):
             assert connection.execute(f"SELECT recall.{call}".encode()).fetchall() == [], call
             tried["no binding"] += 1
         assert connection.execute("SELECT recall.has_active_key()").fetchone() == (False,)

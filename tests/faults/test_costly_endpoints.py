@@ -21,6 +21,7 @@ from pgrecall.search.embed.http import HttpEmbedder
 from pgrecall.search.rerank.http import HttpReranker
 from pgrecall.search.rerank.scores import RerankCandidate
 from tests.faults.conftest import Inject
+from tests.http_endpoint import Endpoint, Reply
 
 pytestmark = pytest.mark.fault
 
@@ -168,3 +169,16 @@ def test_an_answer_may_be_compressed_once(encoding: bytes) -> None:
     packed = gzip.compress(body) if encoding == b"gzip" else body
     with endpoint(answer(packed, b"Content-Encoding: " + encoding)) as url:
         embedded(url, timeout=30)
+
+
+def test_an_answer_leaves_no_cookie_behind() -> None:
+    """A large one, sent along, would have all later requests refused."""
+    body = json.dumps({"data": [{"index": 0, "embedding": [0.1, 0.2, 0.3, 0.4]}]}).encode()
+    server = Endpoint(lambda _: Reply(body=body, headers={"Set-Cookie": "mark=1; Path=/"}))
+    try:
+        with HttpEmbedder(server.url, "m", dimensions=4, timeout=30, attempts=1) as embedder:
+            embedder.embed(["a note"])
+            embedder.embed(["another"])
+    finally:
+        server.stop()
+    assert [headers.get("Cookie") for headers in server.headers] == [None, None]

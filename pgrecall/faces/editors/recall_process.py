@@ -41,18 +41,19 @@ def serve_hooks(
     """Answers hooks at a socket until none has asked for a while; returns at once if another process does.
 
     If the memory cannot be opened, the hooks that wait are told why, and the next one may start it again.
+
+    Raises:
+        InvalidInput: there can be no socket, as where something else is.
     """
     lock = FileLock(f"{path}.lock", mode=0o600)
     try:
         lock.acquire(timeout=0)
     except Timeout:
         return
+    except OSError as error:
+        raise _unusable(path, error) from error
     with lock, socket.socket(socket.AF_UNIX) as listening:
-        path.unlink(missing_ok=True)
-        before = os.umask(0o077)
-        listening.bind(str(path))
-        os.umask(before)
-        listening.listen()
+        _listen(listening, path)
         listening.settimeout(idle_seconds)
         try:
             with open_memory() as memory:
@@ -63,6 +64,28 @@ def serve_hooks(
             _answer_one(listening, {"error": str(error)})
         finally:
             path.unlink(missing_ok=True)
+
+
+def _listen(listening: socket.socket, path: Path) -> None:
+    """Replaces the socket of a process that was killed, and nothing else."""
+    before = os.umask(0o077)
+    try:
+        if path.is_socket():
+            path.unlink()
+        listening.bind(str(path))
+    except OSError as error:
+        raise _unusable(path, error) from error
+    finally:
+        os.umask(before)
+    listening.listen()
+
+
+def _unusable(path: Path, error: OSError) -> InvalidInput:
+    why = error.strerror or str(error)
+    return InvalidInput(
+        f"{path} cannot be a socket: {why}.",
+        hint="Name a short path at which there is nothing.",
+    )
 
 
 def _answer_all(listening: socket.socket, recall: Recall) -> None:

@@ -60,6 +60,8 @@ class ChatFile:
     entry: ZipInfo | None = None
     root: Path | None = None
     archive: ZipFile | None = None
+    within: Path | None = None
+    """The resolved folder in which it must be when it is opened, where links out are not followed."""
 
     @property
     def stem(self) -> str:
@@ -106,7 +108,7 @@ class ChatFile:
         """The file, open for reading bytes. Raises InvalidInput if it cannot be read."""
         try:
             if self.entry is None or self.archive is None:
-                with open_bytes(self.path) as file:
+                with open_bytes(self.path, self.within) as file:
                     yield file
             else:
                 with self.archive.open(self.entry) as entry:
@@ -132,8 +134,8 @@ def chat_files(path: Path, *, follow_links: bool = False) -> Sequence[ChatFile]:
 
 
 def _in_folder(folder: Path, follow_links: bool) -> list[ChatFile]:
-    paths = _walk(folder, follow_links)
-    files = [ChatFile(path, root=folder) for path in paths if path.is_file()]  # a pipe may never end
+    paths, within = _walk(folder, follow_links), None if follow_links else folder.resolve()
+    files = [ChatFile(path, root=folder, within=within) for path in paths if path.is_file()]
     exports = [file for file in files if file.is_export]
     if exports:
         return exports + [file for file in files if file.is_beside and not file.is_export]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pgrecall.importers.encodings import decode
 from pgrecall.importers.fields import ANY, Fields, Rules
-from pgrecall.importers.files import MAX_BYTES
+from pgrecall.importers.files import MAX_BYTES, open_within
 from pgrecall.importers.markdown.front_matter import FrontMatter
 from pgrecall.importers.text import one_line, unique
 
@@ -78,12 +78,12 @@ class Joplin:
         self._items: dict[str, Item] = {}
         self._tags: dict[str, list[str]] = {}
 
-    def takes(self, path: Path) -> bool:
-        """Whether a file is an item that is no note; it is remembered."""
+    def takes(self, path: Path, root: Path | None) -> bool:
+        """Whether a file, within ``root`` if that is given, is an item that is no note; it is remembered."""
         if _NAME.fullmatch(path.stem) is None:
             return False
         try:
-            with path.open("rb") as file:
+            with open_within(path, root) as file:
                 item = item_in(decode(file.read(MAX_BYTES)).text, path.stem)
         except (OSError, ValueError):  # the importer of notes reports it
             return False

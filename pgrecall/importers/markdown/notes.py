@@ -14,7 +14,14 @@ from pathlib import Path, PurePosixPath
 from pgrecall.importers.dates import day_in_name
 from pgrecall.importers.encodings import decode
 from pgrecall.importers.fields import ANY, Rules, fits
-from pgrecall.importers.files import MAX_BYTES, failure_reason, leads_out, link_problem, printable_path
+from pgrecall.importers.files import (
+    MAX_BYTES,
+    failure_reason,
+    leads_out,
+    link_problem,
+    open_within,
+    printable_path,
+)
 from pgrecall.importers.markdown.blocks import Block, read_blocks
 from pgrecall.importers.markdown.front_matter import (
     FrontMatter,
@@ -113,7 +120,7 @@ class Note:
 
 def read_note(file: NoteFile, split_at: int, rules: Rules = ANY) -> Note:
     """Reads and parses one note. Raises ValueError if it cannot be used."""
-    data, changed_at = _read(file.path)
+    data, changed_at = _read(file.path, file.root)
     decoded = decode(data)
     text = decoded.text
     if not text.strip():
@@ -145,11 +152,11 @@ def read_note(file: NoteFile, split_at: int, rules: Rules = ANY) -> Note:
     return Note(file, front, title, shown or title, blocks, sections, changed_at, tuple(notices))
 
 
-def _read(path: Path) -> tuple[bytes, datetime | None]:
+def _read(path: Path, root: Path | None) -> tuple[bytes, datetime | None]:
     try:
-        with path.open("rb") as file:
+        with open_within(path, root) as file:
             data = file.read(MAX_BYTES + 1)
-        changed = path.stat().st_mtime
+            changed = os.fstat(file.fileno()).st_mtime
     except OSError as error:
         raise ValueError(f"the file cannot be read: {failure_reason(error)}") from error
     if len(data) > MAX_BYTES:
@@ -179,11 +186,15 @@ _COPIES_OF_LOGSEQ = ("logseq", "bak")
 
 @dataclass(frozen=True, slots=True)
 class NoteFile:
-    """The file of a note. ``relative`` is its path in the folder: NFC, forward slashes, no suffix."""
+    """The file of a note. ``relative`` is its path in the folder: NFC, forward slashes, no suffix.
+
+    It must be in ``root``, if there is one, when it is read.
+    """
 
     path: Path
     relative: str
     key: str
+    root: Path | None = None
 
     @property
     def stem(self) -> str:
@@ -242,7 +253,7 @@ def what_is(path: Path) -> str:
     return OTHER_TEXTS if path.suffix.lower() in TEXT_SUFFIXES else OTHER_FILES
 
 
-def note_file(path: Path, folder: Path, prefix: str) -> NoteFile:
+def note_file(path: Path, folder: Path, prefix: str, root: Path | None = None) -> NoteFile:
     """The file with its key: prefix and path without suffix.
 
     ``#`` becomes ``-``, because it separates note and section in a key. Raises ValueError for a name that is
@@ -254,7 +265,7 @@ def note_file(path: Path, folder: Path, prefix: str) -> NoteFile:
     except UnicodeEncodeError as error:
         raise ValueError("the file's name is not UTF-8; rename it") from error
     relative = composed(relative)
-    return NoteFile(path, relative, prefix + relative.replace("#", "-"))
+    return NoteFile(path, relative, prefix + relative.replace("#", "-"), root)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -58,7 +58,7 @@ def read_markdown(
     require_folder(folder)
     _require_limit(split_at)
     return _Vault(folder, source, prefix, layer, split_at, rules).read(
-        walk(folder, follow_links=follow_links), None
+        walk(folder, follow_links=follow_links), None, None if follow_links else folder.resolve()
     )
 
 
@@ -86,7 +86,9 @@ def read_note_file(
         if other == path
         or (is_note(other) and other.is_file() and (follow_links or not leads_out(other, root)))
     )
-    return _Vault(path.parent, source, prefix, layer, split_at, rules).read(siblings, path)
+    return _Vault(path.parent, source, prefix, layer, split_at, rules).read(
+        siblings, path, None if follow_links else root
+    )
 
 
 def _require_limit(split_at: int) -> None:
@@ -113,13 +115,17 @@ class _Vault:
         self._joplin = Joplin()
 
     def read(
-        self, paths: Iterable[Path | Problem | Skipped], only: Path | None
+        self, paths: Iterable[Path | Problem | Skipped], only: Path | None, root: Path | None
     ) -> Iterator[Draft | Problem | Skipped]:
-        """The drafts, problems and notices of all paths, or of the path ``only``."""
+        """The drafts, problems and notices of all paths, or of the path ``only``.
+
+        Files but ``only`` must be in ``root``, if there is one, when they are read.
+        """
         files: list[NoteFile] = []
         keys: dict[str, Path] = {}
         for path in paths:
-            found = self._file(path, keys) if isinstance(path, Path) else path
+            within = None if path == only else root
+            found = self._file(path, keys, within) if isinstance(path, Path) else path
             if isinstance(found, NoteFile) and only is None and (passed_over := self._passed_over(found)):
                 yield Skipped(passed_over, 1, (printable_path(found.path),))
             elif isinstance(found, NoteFile):
@@ -135,11 +141,11 @@ class _Vault:
         """What a file is called that is no note; empty for a note."""
         if file.relative in self._templates:
             return TEMPLATES
-        return OTHER_ITEMS if self._joplin.takes(file.path) else ""
+        return OTHER_ITEMS if self._joplin.takes(file.path, file.root) else ""
 
-    def _file(self, path: Path, keys: dict[str, Path]) -> NoteFile | Problem:
+    def _file(self, path: Path, keys: dict[str, Path], root: Path | None) -> NoteFile | Problem:
         try:
-            file = note_file(path, self._folder, self._prefix)
+            file = note_file(path, self._folder, self._prefix, root)
         except ValueError as error:
             return _problem(path, error)
         first = keys.setdefault(file.key, path)

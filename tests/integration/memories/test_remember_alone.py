@@ -81,3 +81,18 @@ def _row(sql: Query, said: str) -> dict[str, Any]:
         (made["id"],),
     )
     return dict(row["stored"])
+
+
+def test_a_transaction_that_writes_a_memory_again_and_again_needs_none_within(
+    shared_connection: psycopg.Connection[Any],
+) -> None:
+    """With one for each call, each version has a lock of its own, which later reads of the memory decode."""
+    with shared_connection.transaction(force_rollback=True):
+        shared_connection.execute("SELECT set_config('recall.tenant', 'acme', true)")
+        for text in ("first", "second", "third"):
+            shared_connection.execute("SELECT recall.remember(%s, p_key => 'k')", (text,))
+        [row] = shared_connection.execute(
+            "SELECT m.xmin::text AS written, pg_current_xact_id()::xid::text AS own "
+            "FROM recall.memory m WHERE m.key = 'k'"
+        ).fetchall()
+    assert row["written"] == row["own"]

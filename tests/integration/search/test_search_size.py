@@ -69,3 +69,9 @@ def test_a_search_has_sixteen_megabytes_at_most_and_explains_all(memory: Memory,
         """SELECT (recall.explain(m.id, '{"query": "pump"}') ->> 'rank')::int AS rank FROM recall.memory m"""
     )
     assert sorted(row["rank"] for row in ranks) == list(range(1, 19))
+
+
+def test_what_is_longer_in_json_counts_so(memory: Memory, query: Query) -> None:
+    memory.remember_many([Draft(f"pump {n} " + "\x01" * 2_000, key=f"k{n}") for n in range(5)])
+    assert len(query(FIND, (json.dumps({"query": "pump"}), NOW, 0, 25_000))) == 2
+    assert len(query("SELECT * FROM recall.list_memories(p_max_bytes => %s)", (25_000,))) == 2

@@ -8,6 +8,7 @@ import os
 import threading
 import time
 import tracemalloc
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import get_args
@@ -21,6 +22,7 @@ from pgrecall.importers.chat.transcript_end import last_turns
 from pgrecall.importers.chat.turns import OTHER_FILES
 from pgrecall.importers.detect import KnownKind, known_kind, open_source
 from pgrecall.importers.json_stream import MAX_CONTAINERS
+from pgrecall.importers.markdown.reader import read_markdown
 from pgrecall.importers.markdown.templates import SETTINGS
 from pgrecall.importers.qrels import read_qrels
 from pgrecall.nouns.imports.report import Problem, Skipped
@@ -198,3 +200,57 @@ def test_blank_lines_are_read_up_to_a_million(kind: KnownKind, packed: bool, tmp
     path = tmp_path / ("session.jsonl.gz" if packed else "session.jsonl")
     path.write_bytes(gzip.compress(b"\n" * 1_000_001) if packed else b" \n" * 1_000_001)
     assert told(path, kind) == ([], f"{path} has more than 1,000,000 blank lines. Remove them.")
+
+
+def _link_to_file(folder: Path, outside: Path) -> None:
+    (folder / "sub/b.md").unlink()
+    (folder / "sub/b.md").symlink_to(outside / "b.md")
+
+
+def _link_to_folder(folder: Path, outside: Path) -> None:
+    (folder / "sub").rename(folder / ".away")
+    (folder / "sub").symlink_to(outside)
+
+
+def _pipe(folder: Path, outside: Path) -> None:
+    (folder / "sub/b.md").unlink()
+    os.mkfifo(folder / "sub/b.md")
+
+
+@pytest.mark.parametrize("put_in_its_place", [_link_to_file, _link_to_folder, _pipe])
+def test_what_replaces_a_note_while_a_folder_is_read_is_not_read(
+    tmp_path: Path, put_in_its_place: Callable[[Path, Path], None]
+) -> None:
+    folder, outside = tmp_path / "notes", tmp_path / "outside"
+    for place, text in ((folder, "the note"), (folder / "sub", "of the folder"), (outside, "a secret")):
+        place.mkdir(exist_ok=True)
+        (place / ("a.md" if place == folder else "b.md")).write_text(text)
+    found = read_markdown(folder, source="notes")
+    first = next(found)
+    assert isinstance(first, Draft)
+    assert first.body == "the note"
+    put_in_its_place(folder, outside)
+    [problem] = found
+    assert isinstance(problem, Problem)
+    assert problem.reason == "The file cannot be read: something else was put in its place."
+    assert len(list(read_markdown(folder, source="notes", follow_links=True))) == 2
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_replaces_a_session_while_a_folder_is_read_is_not_read(tmp_path: Path, packed: bool) -> None:
+    folder, outside = tmp_path / "sessions", tmp_path / "outside"
+    for place in (folder, outside):
+        place.mkdir()
+        line = json.dumps({"role": "user", "content": f"said {place.name}"}).encode()
+        name = "one.jsonl.gz" if packed else "one.jsonl"
+        (place / name).write_bytes(gzip.compress(line) if packed else line)
+    [file] = chat_files(folder)
+    with file.opened() as opened:
+        assert b"said sessions" in opened.read()
+    file.path.unlink()
+    file.path.symlink_to(outside / file.path.name)
+    with pytest.raises(InvalidInput, match="something else was put in its place"), file.opened():
+        pass
+    [followed] = chat_files(folder, follow_links=True)
+    with followed.opened() as opened:
+        assert b"said outside" in opened.read()

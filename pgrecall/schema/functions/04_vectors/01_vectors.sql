@@ -40,6 +40,34 @@ BEGIN
     END IF;
 END $$;
 
+-- store_vectors: stores these vectors of these live memories, replacing existing ones, and returns how many. A NULL
+-- in either array is skipped. The caller knows where the vectors are: in a table of their own (p_own_table) or in the
+-- shared one. A statement with a dynamic table name is planned at each call; for the shared table, which most tenants
+-- use, it is planned once.
+CREATE OR REPLACE FUNCTION recall_private.store_vectors(
+    p_tenant text, p_own_table boolean, p_ids bigint[], p_embeddings halfvec[]
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_stored bigint;
+BEGIN
+    IF p_own_table THEN
+        EXECUTE format(
+            'INSERT INTO recall.%I AS v (tenant, memory_id, embedding) '
+            'SELECT $1, u.id, u.embedding FROM unnest($2, $3) u(id, embedding) '
+            'WHERE u.id IS NOT NULL AND u.embedding IS NOT NULL ORDER BY u.id '
+            'ON CONFLICT (tenant, memory_id, part) DO UPDATE SET archived = false, embedding = excluded.embedding',
+            recall_private.vector_table(p_tenant)) USING p_tenant, p_ids, p_embeddings;
+    ELSE
+        INSERT INTO recall.vector_shared AS v (tenant, memory_id, embedding)
+        SELECT p_tenant, u.id, u.embedding FROM unnest(p_ids, p_embeddings) u(id, embedding)
+        WHERE u.id IS NOT NULL AND u.embedding IS NOT NULL ORDER BY u.id
+        ON CONFLICT (tenant, memory_id, part) DO UPDATE SET archived = false, embedding = excluded.embedding;
+    END IF;
+    GET DIAGNOSTICS v_stored = ROW_COUNT;
+    RETURN v_stored;
+END $$;
+
 -- sync_vectors: makes the vectors of these memories agree with them: deletes the vector of a memory with a new text, and
 -- copies `archived`.
 CREATE OR REPLACE FUNCTION recall_private.sync_vectors(p_tenant text, p_ids bigint[]) RETURNS void

@@ -1,5 +1,10 @@
 -- Lists of memories, a page at a time, and the sentences of directives.
 
+-- json_escapes: by how many bytes a text is longer as JSON, where a control character takes six.
+CREATE OR REPLACE FUNCTION recall_private.json_escapes(p_text text) RETURNS int
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN octet_length(to_json(p_text)::text) - octet_length(p_text) - 2;
+
 -- list_memories (reader; Remember): up to p_limit (1 to 1,000) memories of this tenant that pass p_filter, a JSON
 -- object with the filters of recall.search except `as_of`. The newest come first or, with p_order `vitality`, those
 -- with the highest vitality at p_now. The `cursor` of the last row, given as p_after, continues the list after that
@@ -74,19 +79,22 @@ BEGIN
            m.speech_act, m.session_id, CASE WHEN recall_private.is_directive(m.speech_act)
                THEN recall_private.directive_sentence(m.body, m.speech_act) END
     FROM (
-        SELECT u.id, u.activation, u.place,
-               sum(octet_length(o.body) + octet_length(o.metadata::text)
-                   + octet_length(concat(o.key, o.title, o.author, o.source, o.tags, o.session_id)))
-                   OVER (ORDER BY u.place) AS bytes
-        FROM unnest(v_ids, v_sums) WITH ORDINALITY u(id, activation, place)
-        JOIN recall.memory o ON o.tenant = v_tenant AND o.id = u.id) u
+        SELECT y.*, y.bytes + sum(CASE WHEN y.bytes <= p_max_bytes THEN recall_private.json_escapes(y.body) END)
+                              OVER (ORDER BY y.place) AS written
+        FROM (
+            SELECT u.id, u.activation, u.place, o.body,
+                   sum(octet_length(o.body) + octet_length(o.metadata::text)
+                       + octet_length(concat(o.key, o.title, o.author, o.source, o.tags, o.session_id)))
+                       OVER (ORDER BY u.place) AS bytes
+            FROM unnest(v_ids, v_sums) WITH ORDINALITY u(id, activation, place)
+            JOIN recall.memory o ON o.tenant = v_tenant AND o.id = u.id) y) u
     JOIN recall.memory m ON m.tenant = v_tenant AND m.id = u.id
     JOIN recall.activation a ON a.tenant = v_tenant AND a.memory_id = u.id
     JOIN unnest(v_layers) l ON l.name = m.layer
     CROSS JOIN LATERAL (
         SELECT coalesce(u.activation, recall_private.activation_sum(a, v_weights, recall_private.epoch(v_moment))) AS activation
         OFFSET 0) s
-    WHERE u.place = 1 OR u.bytes <= p_max_bytes OR p_max_bytes IS NULL
+    WHERE u.place = 1 OR u.written <= p_max_bytes OR p_max_bytes IS NULL
     ORDER BY u.place;
 END $$;
 

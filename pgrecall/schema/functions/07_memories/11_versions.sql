@@ -81,18 +81,21 @@ BEGIN
     SELECT x.number, x.title, x.body, x.role, x.author, x.tags, x.aliases, x.metadata, x.occurred_at, x.valid_from,
            x.valid_until, x.written_at, x.written_by, x.written_through, x.replaced_at
     FROM (
-        SELECT p.*, row_number() OVER w AS place,
-               sum(octet_length(p.body) + octet_length(p.metadata::text)
-                   + octet_length(concat(p.title, p.author, p.tags, p.aliases))) OVER w AS bytes
+        SELECT y.*, y.bytes + sum(CASE WHEN y.bytes <= p_max_bytes THEN recall_private.json_escapes(y.body) END)
+                              OVER (ORDER BY y.place) AS written
         FROM (
-            SELECT o.* FROM (
-                SELECT * FROM recall_private.present_versions(v_tenant, ARRAY[p_memory_id])
-                UNION ALL
-                SELECT v.* FROM recall.memory_version v WHERE v.tenant = v_tenant AND v.memory_id = p_memory_id) o
-            WHERE p_before IS NULL OR o.number < p_before
-            ORDER BY o.number DESC LIMIT p_limit) p
-        WINDOW w AS (ORDER BY p.number DESC)) x
-    WHERE x.place = 1 OR x.bytes <= p_max_bytes OR p_max_bytes IS NULL
+            SELECT p.*, row_number() OVER w AS place,
+                   sum(octet_length(p.body) + octet_length(p.metadata::text)
+                       + octet_length(concat(p.title, p.author, p.tags, p.aliases))) OVER w AS bytes
+            FROM (
+                SELECT o.* FROM (
+                    SELECT * FROM recall_private.present_versions(v_tenant, ARRAY[p_memory_id])
+                    UNION ALL
+                    SELECT v.* FROM recall.memory_version v WHERE v.tenant = v_tenant AND v.memory_id = p_memory_id) o
+                WHERE p_before IS NULL OR o.number < p_before
+                ORDER BY o.number DESC LIMIT p_limit) p
+            WINDOW w AS (ORDER BY p.number DESC)) y) x
+    WHERE x.place = 1 OR x.written <= p_max_bytes OR p_max_bytes IS NULL
     ORDER BY x.number DESC;
 END $$;
 

@@ -199,7 +199,7 @@ BEGIN
         FROM (
             SELECT h.id, m.key, m.layer,
                    CASE WHEN v.past THEN v.title ELSE m.title END AS title,
-                   CASE WHEN v.past THEN v.body ELSE m.body END AS body,
+                   b.text AS body,
                    CASE WHEN v.past THEN v.role ELSE m.role END AS role,
                    CASE WHEN v.past THEN v.author ELSE m.author END AS author,
                    CASE WHEN v.past THEN v.tags ELSE m.tags END AS tags,
@@ -229,8 +229,8 @@ BEGIN
                    CASE WHEN m.passage_count > 0 AND (v.past IS NULL OR v.body = m.body)
                         THEN (SELECT p.passage FROM nearest_passage p WHERE p.id = h.id) END AS passage,
                    -- The first hit is returned whatever its size.
-                   CASE WHEN h.rank > 1 THEN sum(octet_length(CASE WHEN v.past THEN v.body ELSE m.body END))
-                        OVER (ORDER BY h.rank) END AS bytes
+                   CASE WHEN h.rank > 1 THEN sum(octet_length(b.text) + CASE WHEN octet_length(b.text) > 1000
+                        THEN recall_private.json_escapes(b.text) ELSE 0 END) OVER (ORDER BY h.rank) END AS bytes
             FROM hit h
             JOIN rated j ON j.id = h.id
             CROSS JOIN LATERAL (SELECT * FROM recall.memory r WHERE r.tenant = v_tenant AND r.id = h.id OFFSET 0) m
@@ -238,6 +238,7 @@ BEGIN
             LEFT JOIN LATERAL (
                 SELECT o.*, true AS past FROM recall_private.version_at(v_tenant, h.id, v_filter.as_of) o
                 WHERE v_filter.as_of IS NOT NULL OFFSET 0) v ON true  -- otherwise it would be called without a moment
+            CROSS JOIN LATERAL (SELECT CASE WHEN v.past THEN v.body ELSE m.body END AS text) b
             JOIN unnest(v_asked.layers) l ON l.name = m.layer
         ) x
     ) t ON (t.bytes > p_max_bytes) IS NOT TRUE

@@ -280,6 +280,8 @@ BEGIN
         )
         SELECT k.tenant FROM known k
         WHERE k.tenant IS NOT NULL AND recall_private.lives_here(k.tenant) AND NOT recall_private.is_moving(k.tenant) ORDER BY 1;
+    ELSE
+        PERFORM recall_private.named_tenant();  -- refuses a role that is bound to none
     END IF;
 END $$;
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from alembic import op
+from pgrecall.schema.added_rules import add_rules
 
 revision = "0047"
 down_revision = "0046"
@@ -11,4 +11,4 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.execute(Path(__file__).with_suffix(".sql").read_text(encoding="utf-8"))
+    add_rules(Path(__file__).with_suffix(".sql").read_text(encoding="utf-8"))
