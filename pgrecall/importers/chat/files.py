@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 from zipfile import ZipFile, ZipInfo
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.chat.other_forms import held_in
-from pgrecall.importers.encodings import as_utf8, decode
+from pgrecall.importers.encodings import as_utf8
 from pgrecall.importers.files import (
-    MAX_BYTES,
     ZIP_FAULTS,
     failure_reason,
     leads_out,
     link_problem,
-    numbered_lines,
     open_bytes,
     printable_path,
     require_file,
 )
-from pgrecall.importers.json_records import values_in
-from pgrecall.importers.json_stream import JsonStream, noting_decoder
 from pgrecall.importers.markdown.notes import is_note
 from pgrecall.importers.zip_names import leads_out_of, names_in
 from pgrecall.nouns.imports.report import Problem
@@ -43,12 +38,11 @@ Gemini, in the language of the account."""
 
 _SESSION = re.compile(r"session-[\w-]+\.json")  # of Gemini CLI, before it wrote lines
 _LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
-_REPACK = "Export it again, or unpack it and import the folder."
+REPACK = "Export it again, or unpack it and import the folder."
+"""The way out for a file that cannot be read."""
+
 _BOMB_BYTES, _BOMB_RATIO = 200_000_000, 200
 """An entry that is larger, and packed better than text ever is, is refused; JSON packs to a tenth."""
-
-_MAX_LINE_BYTES = 64 * MAX_BYTES // 10
-"""Bytes of one line: a session can contain pictures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +109,7 @@ class ChatFile:
                     yield as_utf8(cast(BinaryIO, entry))
         except ZIP_FAULTS as error:
             raise InvalidInput(
-                f"{self.shown} cannot be read: {failure_reason(error)}.", hint=_REPACK
+                f"{self.shown} cannot be read: {failure_reason(error)}.", hint=REPACK
             ) from error
 
 
@@ -209,7 +203,7 @@ def _entries(path: Path) -> list[ChatFile]:
         return [ChatFile(path, entry, archive=archive) for entry in names_in(archive).entries]
     except ZIP_FAULTS as error:
         raise InvalidInput(
-            f"{printable_path(path)} cannot be read: {failure_reason(error)}.", hint=_REPACK
+            f"{printable_path(path)} cannot be read: {failure_reason(error)}.", hint=REPACK
         ) from error
 
 
@@ -219,7 +213,7 @@ def _in_archive(path: Path) -> list[ChatFile]:
         if file.entry is not None and leads_out_of(file.entry):
             raise InvalidInput(
                 f"{printable_path(path)} contains {file.own_name[:100]!r}, which leads out of the archive.",
-                hint=_REPACK,
+                hint=REPACK,
             )
     chosen = [file for file in files if file.is_export or file.is_beside]
     if not chosen and not _is_vault(files):
@@ -246,56 +240,3 @@ def _require_readable(path: Path, entry: ZipInfo) -> None:
             f"{entry.compress_size:,}, which is not a text.",
             hint="If you trust it, unpack it and import the folder.",
         )
-
-
-def json_values(file: ChatFile, count: Callable[[str, int], None]) -> Iterator[Any]:
-    """The elements of a JSON file's array, the conversations of an export, or its one value.
-
-    Args:
-        count: counts what was assumed, a plural noun.
-
-    Raises:
-        InvalidInput: the file is not JSON.
-    """
-    with file.opened() as data:
-        try:
-            stream = JsonStream(data)
-            for value in stream:
-                yield from [value] if stream.is_array else held_in(value) or [value]
-            for what, times in stream.notices.items():
-                count(what, times)
-        except ValueError as error:
-            raise InvalidInput(f"{file.shown} is not JSON: {error}.", hint=_REPACK) from error
-
-
-def json_lines(file: ChatFile, count: Callable[[str, int], None]) -> Iterator[tuple[str, Any] | Problem]:
-    """The values of each line that is not blank, with their places; a Problem for what is not JSON.
-
-    Args:
-        count: counts what was assumed, a plural noun.
-    """
-    decoder = noting_decoder(count)
-    with file.opened() as data:
-        for number, line in numbered_lines(data, file.shown, _MAX_LINE_BYTES):
-            place = f"line {number}"
-            if line is None:
-                yield Problem(file.shown, f"{place}: longer than {_MAX_LINE_BYTES // 1_000_000} MB.")
-            elif line.strip():
-                try:
-                    decoded = decode(line)
-                    for what, times in decoded.notices:
-                        count(what, times)
-                    values = values_in(decoded.text, decoder)
-                    each = (
-                        one for value in values for one in (value if isinstance(value, list) else [value])
-                    )
-                    for index, value in enumerate(each, start=1):
-                        yield place if index == 1 else f"{place}, value {index}", value
-                except RecursionError:
-                    yield Problem(file.shown, f"{place}: its JSON is nested too deep.")
-                except ValueError as error:
-                    yield Problem(file.shown, f"{place}: is not JSON: {_words(error)}.")
-
-
-def _words(error: ValueError) -> str:
-    return str(error).replace("line 1 ", "")

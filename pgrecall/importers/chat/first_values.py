@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.chat.files import ChatFile, chat_files, json_lines, json_values
+from pgrecall.importers.chat.files import ChatFile, chat_files
+from pgrecall.importers.chat.values import json_lines, json_values
 from pgrecall.nouns.imports.report import Problem
 
 _SNIFFED = 20

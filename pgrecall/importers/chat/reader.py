@@ -18,8 +18,6 @@ from pgrecall.importers.chat.drafts import Seen, Target, conversation_drafts
 from pgrecall.importers.chat.files import (
     ChatFile,
     chat_files,
-    json_lines,
-    json_values,
     not_read,
     other_files,
 )
@@ -28,6 +26,7 @@ from pgrecall.importers.chat.gemini import is_gemini, read_gemini
 from pgrecall.importers.chat.locomo import read_locomo
 from pgrecall.importers.chat.messages import is_message, is_messages, read_messages
 from pgrecall.importers.chat.turns import OTHER_FILES, Conversation, Tally
+from pgrecall.importers.chat.values import json_lines, json_values
 from pgrecall.importers.chat.vscode import is_vscode, read_vscode
 from pgrecall.importers.fields import ANY, NOTHING, Keep, Rules
 from pgrecall.importers.files import printable_path, require_file
