@@ -60,7 +60,6 @@ class Resources:
         self.server: EmbeddedServer | None = None
         self.revision = ""
         self.nameless = NamelessQueries()
-        self.other_embedder: str | None = None  # which the database named instead of this one
         self.dimensions: int | None = None
         made: list[object] = [
             model for model, given in ((self.embedder, embedder), (self.reranker, reranker)) if given is None

@@ -20,12 +20,14 @@ class EmbeddedPassage(NamedTuple):
 class Embedded(NamedTuple):
     """The unit vector of a text, and the signs of its tokens; None if the embedder returns none.
 
-    ``passages`` are those of a memory, empty if the embedder reads it whole; None for a query.
+    ``passages`` are those of a memory, empty if the embedder reads it whole; None for a query. ``embedder``
+    is the name of the one whose memories a query can be compared with; None for a memory.
     """
 
     vector: list[float]
     tokens: TokenSigns | None = None
     passages: tuple[EmbeddedPassage, ...] | None = None
+    embedder: str | None = None
 
     def unread(self, body: str) -> int:
         """Returns the number of characters at the end of the body of this memory that no vector covers."""

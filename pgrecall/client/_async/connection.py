@@ -264,7 +264,7 @@ class AsyncConnection:
         assert self.embedder is not None  # callers check
         embedder = for_queries(self.embedder)
         made = await async_run(partial(embed_with_tokens, embedder, texts, QUESTION_TOKENS))
-        return await self._fitting(made)
+        return await self._fitting([query._replace(embedder=self.embedder.name) for query in made])
 
     async def embed_memories(self, texts: Sequence[tuple[str, str]]) -> list[Embedded]:
         """Returns the vector of each memory, given as title and body, with token signs and passages.

@@ -261,7 +261,7 @@ class Connection:
         assert self.embedder is not None  # callers check
         embedder = for_queries(self.embedder)
         made = sync_run(partial(embed_with_tokens, embedder, texts, QUESTION_TOKENS))
-        return self._fitting(made)
+        return self._fitting([query._replace(embedder=self.embedder.name) for query in made])
 
     def embed_memories(self, texts: Sequence[tuple[str, str]]) -> list[Embedded]:
         """Returns the vector of each memory, given as title and body, with token signs and passages.

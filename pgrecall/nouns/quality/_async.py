@@ -226,6 +226,7 @@ class AsyncQualityGroup(AsyncCalibrationGroup):
         found: Sequence[Found] = [
             await self._connection.execute(find(request, vectors)) for request in (today, changed)
         ]
+        run.skipped.extend(notice for notice in found[0].skipped if notice.startswith("meaning:"))
         return Replayed(search, found[0].hits, found[1].hits)
 
 

@@ -225,6 +225,7 @@ class QualityGroup(CalibrationGroup):
         found: Sequence[Found] = [
             self._connection.execute(find(request, vectors)) for request in (today, changed)
         ]
+        run.skipped.extend(notice for notice in found[0].skipped if notice.startswith("meaning:"))
         return Replayed(search, found[0].hits, found[1].hits)
 
 

@@ -17,8 +17,6 @@ from pgrecall.nouns.search._async_log import UNLOGGED, log_hits, loggable
 from pgrecall.nouns.search._async_run import SearchRun
 from pgrecall.nouns.search._async_vectors import (
     embedded,
-    fitting_embedder,
-    note_embedder,
     query_vectors,
     without_names,
 )
@@ -145,11 +143,10 @@ async def _answer(connection: AsyncConnection, request: SearchRequest, run: Sear
     """What is found with the vectors of the queries without the names in them.
 
     Names are looked up first. If the tenant's last query had none, that round trip is saved: the query
-    is embedded as it is, and the search reports if it contains a name after all. It also reports the embedder
-    of the database: if that is another one, words and names answer.
+    is embedded as it is, and the search reports if it contains a name after all.
     """
     nameless = connection.resources.nameless
-    queries = nameless.queries(connection.tenant, request.asked) if fitting_embedder(connection) else None
+    queries = nameless.queries(connection.tenant, request.asked) if connection.embedder else None
     if queries is None:
         vectors = await query_vectors(connection, request, run)
     else:
@@ -159,10 +156,6 @@ async def _answer(connection: AsyncConnection, request: SearchRequest, run: Sear
         found = await ask(vectors, unless_named)
     if found.named:
         vectors = await without_names(connection, found.named, run)
-        with run.timed("database"):
-            found = await ask(vectors, False)
-    if note_embedder(connection, found.embedder) and vectors is not None:
-        vectors = await query_vectors(connection, request, run)
         with run.timed("database"):
             found = await ask(vectors, False)
     return found

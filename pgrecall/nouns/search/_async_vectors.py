@@ -1,4 +1,4 @@
-"""The vectors of the queries of a search, and whether those of the database are of the same embedder."""
+"""The vectors of the queries of a search."""
 
 from __future__ import annotations
 
@@ -12,32 +12,14 @@ from pgrecall.nouns.search.models import SearchRequest
 from pgrecall.nouns.search.operations import queries_without_names
 
 
-def fitting_embedder(connection: AsyncConnection) -> bool:
-    """Whether there is an embedder, and the database did not name another one when it was last asked."""
-    return connection.embedder is not None and connection.resources.other_embedder is None
-
-
-def note_embedder(connection: AsyncConnection, name: str | None) -> bool:
-    """Keeps the embedder that a search says the database has. Returns whether it is another one."""
-    own = connection.embedder and connection.embedder.name
-    connection.resources.other_embedder = None if own is None or name == own else name
-    return connection.resources.other_embedder is not None
-
-
 async def query_vectors(
     connection: AsyncConnection, request: SearchRequest, run: SearchRun
 ) -> list[Embedded] | None:
     """The vector and token signs of each query without the names in it; None where words have to do."""
     if not request.asked:
         return None
-    if not fitting_embedder(connection):
-        other, own = connection.resources.other_embedder, connection.embedder
-        run.skipped.append(
-            "meaning: no embedder is configured"
-            if own is None
-            else f"meaning: this database holds embeddings of {other!r}, not of {own.name!r}; "
-            "`pgrecall jobs run reembed` replaces them"
-        )
+    if connection.embedder is None:
+        run.skipped.append("meaning: no embedder is configured")
         return None
     with run.timed("names"):
         execute = run.reading.execute if run.reading.asks_replica else connection.execute

@@ -18,8 +18,6 @@ from pgrecall.nouns.search._sync_log import UNLOGGED, log_hits, loggable
 from pgrecall.nouns.search._sync_run import SearchRun
 from pgrecall.nouns.search._sync_vectors import (
     embedded,
-    fitting_embedder,
-    note_embedder,
     query_vectors,
     without_names,
 )
@@ -140,11 +138,10 @@ def _answer(connection: Connection, request: SearchRequest, run: SearchRun, ask:
     """What is found with the vectors of the queries without the names in them.
 
     Names are looked up first. If the tenant's last query had none, that round trip is saved: the query
-    is embedded as it is, and the search reports if it contains a name after all. It also reports the embedder
-    of the database: if that is another one, words and names answer.
+    is embedded as it is, and the search reports if it contains a name after all.
     """
     nameless = connection.resources.nameless
-    queries = nameless.queries(connection.tenant, request.asked) if fitting_embedder(connection) else None
+    queries = nameless.queries(connection.tenant, request.asked) if connection.embedder else None
     if queries is None:
         vectors = query_vectors(connection, request, run)
     else:
@@ -154,10 +151,6 @@ def _answer(connection: Connection, request: SearchRequest, run: SearchRun, ask:
         found = ask(vectors, unless_named)
     if found.named:
         vectors = without_names(connection, found.named, run)
-        with run.timed("database"):
-            found = ask(vectors, False)
-    if note_embedder(connection, found.embedder) and vectors is not None:
-        vectors = query_vectors(connection, request, run)
         with run.timed("database"):
             found = ask(vectors, False)
     return found

@@ -63,8 +63,7 @@ class Found:
 
     ``search_id`` is the id of the logged search; ``candidates`` and ``weighing`` are for a reranker;
     ``experiment`` has the number, arm and weight of a running experiment. ``named`` has the queries without
-    the names in them, and these names, if they prevented the search. ``embedder`` made the vectors of the
-    database; earlier versions of its functions do not say it.
+    the names in them, and these names, if they prevented the search.
     """
 
     hits: tuple[Hit, ...]
@@ -80,7 +79,6 @@ class Found:
     experiment: Mapping[str, Any] | None = None
     named: tuple[tuple[str, tuple[str, ...]], ...] = ()
     needs_context: bool = False
-    embedder: str | None = None
 
     @property
     def confident(self) -> bool:

@@ -15,6 +15,12 @@ from pgrecall.nouns.search.explanation import Explanation
 from pgrecall.nouns.search.found import Candidate, ConfidenceTerms, Found, Raised, Weighing
 from pgrecall.nouns.search.models import ConversationTurn, Hit, Passage, SearchRequest
 
+_REQUEST = (
+    "CASE WHEN set_config('recall.embedder', %(embedder)s, true) IS NOT NULL THEN %(request)s::jsonb END"
+)
+"""The request; evaluating it says what embedded the query. It is no field of the request, because cells of an
+earlier version would refuse that."""
+
 _MADE_HERE = ("reranked", "explanation", "tenant", "directive")
 _HIT_FIELDS = tuple(f.name for f in fields(Hit) if f.name not in _MADE_HERE)
 _CANDIDATE_FIELDS = tuple(f.name for f in fields(Candidate) if f.name != "hit")
@@ -175,13 +181,12 @@ def derivations(ids: Sequence[int]) -> Operation[tuple[Derivation, ...]]:
 def _request(*, durable: bool = True) -> str:
     """Returns the SQL arguments of a search, always the same text, so that the statement is prepared only
     once."""
-    request = acting("%(request)s::jsonb", durable=durable)
-    return f"{request}, %(embedding)s, %(embeddings)s, {NOW}"
+    return f"{acting(_REQUEST, durable=durable)}, %(embedding)s, %(embeddings)s, {NOW}"
 
 
 def request_arguments() -> str:
     """Returns the SQL arguments of a search, for a function that takes others before them."""
-    return f"%(request)s::jsonb, %(embedding)s, %(embeddings)s, {NOW}"
+    return f"{_REQUEST}, %(embedding)s, %(embeddings)s, {NOW}"
 
 
 def request_parameters(request: SearchRequest, vectors: Sequence[Embedded] | None) -> dict[str, object]:
@@ -196,6 +201,7 @@ def request_parameters(request: SearchRequest, vectors: Sequence[Embedded] | Non
         "embeddings": _array(left) if left else None,
         "now": request.now,
         "tokens": to_json(tokens) if any(tokens) else None,
+        "embedder": (vectors[0].embedder or "") if vectors else "",
     }
 
 
@@ -232,7 +238,6 @@ def _found(rows: Sequence[Row]) -> Found:
         summary["profile"],
         summary.get("experiment"),
         needs_context=bool(summary.get("needs_context")),
-        embedder=summary.get("embedder"),
     )
 
 

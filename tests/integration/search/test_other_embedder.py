@@ -10,6 +10,7 @@ from pgrecall import Memory
 from pgrecall.search.embed.embedder import HashEmbedder, Vectors
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS
+from tests.databases import Query
 
 QUESTION = "Where do the seals of the harbour sleep?"
 SKIPPED = (
@@ -24,10 +25,8 @@ class Turned(HashEmbedder):
     def __init__(self) -> None:
         super().__init__(DIMENSIONS)
         self.name = "turned"
-        self.asked = 0
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        self.asked += 1
         return [[-one for one in vector] for vector in super().embed(texts)]
 
 
@@ -41,17 +40,31 @@ def turned(memory: Memory, database_url: str) -> Iterator[tuple[Memory, Turned]]
 
 
 def test_words_answer_and_the_result_says_so(turned: tuple[Memory, Turned], database_url: str) -> None:
-    other, embedder = turned
+    other, _ = turned
     with Memory(tenant="acme", settings=Settings(database_url=database_url, embedder="none")) as plain:
         by_words = plain.search(QUESTION, log=False)
-    first, second = other.search(QUESTION), other.search(QUESTION)
-    for found in (first, second):
+    for found in (other.search(QUESTION), other.search(QUESTION, log=False)):
         assert [(hit.key, hit.relevance) for hit in found.hits] == [
             (hit.key, pytest.approx(hit.relevance)) for hit in by_words.hits
         ]
         assert found.skipped == (SKIPPED,)
-    assert embedder.asked == 1
-    assert SKIPPED in other.context(QUESTION).skipped
+    assert SKIPPED in other.context(QUESTION, log=False).skipped
+
+
+def test_it_is_logged_once_with_what_was_shown(turned: tuple[Memory, Turned], query: Query) -> None:
+    other, _ = turned
+    found = other.search(QUESTION)
+    [row] = query("SELECT id, shown FROM recall.search_log")
+    assert (row["id"], row["shown"]) == (found.search_id, [hit.id for hit in found.hits])
+
+
+def test_a_miss_and_a_replay_say_so(turned: tuple[Memory, Turned]) -> None:
+    other, _ = turned
+    other.search(QUESTION)
+    missed = other.quality.miss(QUESTION, "mole")
+    assert missed.arms["semantic"]["reason"] == "The vector of the query was made by another embedder."
+    assert "similarity" not in missed.arms["semantic"]
+    assert other.quality.replay(vitality_weight=0.0).skipped == (SKIPPED,)
 
 
 def test_meaning_counts_again_once_its_vectors_are_there(turned: tuple[Memory, Turned]) -> None:
@@ -59,7 +72,6 @@ def test_meaning_counts_again_once_its_vectors_are_there(turned: tuple[Memory, T
     assert other.search(QUESTION).skipped == (SKIPPED,)
     [outcome] = other.jobs.run("reembed")
     assert outcome.state == "done"
-    assert other.search(QUESTION).skipped == (SKIPPED,)  # it learns from this answer
     found = other.search(QUESTION)
     assert (found.skipped, found.hits[0].key) == ((), "seals")
     assert found.hits[0].explanation["arms"]["semantic"]["rank"] == 1

@@ -1,16 +1,25 @@
 -- What a search is asked: the request with the tenant's settings, its cues, and what its queries say.
 
+-- other_embedder: the embedder that made the vectors of a query, as the setting recall.embedder says, if it is another one
+-- than p_known, that of the database; else NULL. The client sets it for a statement.
+CREATE OR REPLACE FUNCTION recall_private.other_embedder(p_known text) RETURNS text
+LANGUAGE sql STABLE
+RETURN CASE WHEN p_known <> nullif(current_setting('recall.embedder', true), '')
+    THEN current_setting('recall.embedder', true) END;
+
 -- prepared_search: everything about a search (see find) that does not depend on what its queries say, checked. Its
 -- parts, beside `request` and `filter`: the `moment` that it is for; the `settings`, `weights` and `layers` of the
--- tenant, its `counts` and number of `memories` (NULL without a query); the `queries` with their `embeddings`, or
--- `window_only`, a window of time without words; the `model` of relevance, `arms` (the weights of the arms), the weight of
--- an `author`, and the `mode` and `weight` of vitality, also by a running experiment (`experiment_arm`); the size of the
--- `pool`; and the `cues`, with the memories that they lead to (`cued`, `strengths`, `cued_by`).
+-- tenant, its `counts` and number of `memories` (NULL without a query); the `queries` with their `embeddings` and
+-- `tokens`, unless `other_embedder` made these, or `window_only`, a window of time without words; the `model` of
+-- relevance, `arms` (the weights of the arms), the weight of an `author`, and the `mode` and `weight` of vitality, also
+-- by a running experiment (`experiment_arm`); the size of the `pool`; and the `cues`, with the memories that they lead to
+-- (`cued`, `strengths`, `cued_by`).
 CREATE OR REPLACE FUNCTION recall_private.prepared_search(
     p_tenant text, p_request jsonb, p_embedding halfvec, p_embeddings halfvec[], p_now timestamptz, p_pool int,
     p_tokens jsonb, OUT request recall.search_request, OUT filter recall.search_filter, OUT moment timestamptz,
     OUT settings jsonb, OUT weights recall.weights, OUT layers recall.layer_in_force[], OUT counts recall.lexeme,
-    OUT memories bigint, OUT queries text[], OUT embeddings halfvec[], OUT window_only boolean,
+    OUT memories bigint, OUT queries text[], OUT embeddings halfvec[], OUT tokens jsonb, OUT window_only boolean,
+    OUT other_embedder text,
     OUT model recall.relevance_model, OUT arms double precision[], OUT author double precision, OUT mode text,
     OUT weight double precision, OUT experiment_arm text, OUT pool int, OUT cues bigint[], OUT cued bigint[],
     OUT strengths double precision[], OUT cued_by bigint[]
@@ -63,6 +72,14 @@ BEGIN
         PERFORM recall_private.raise_invalid(
             format('The token signs are not an array with one element for each of %s queries.', cardinality(queries)),
             'Give an array of token signs for each query, or null for a query without them.');
+    END IF;
+    tokens := p_tokens;
+    IF embeddings IS NOT NULL THEN
+        other_embedder := recall_private.other_embedder(settings ->> 'embedding.model');
+        IF other_embedder IS NOT NULL THEN
+            embeddings := NULL;
+            tokens := NULL;
+        END IF;
     END IF;
     cues := '{}';
     IF request.cues IS NOT NULL OR request.session_id IS NOT NULL THEN

@@ -10,7 +10,8 @@
 -- sub-queries. p_pool adds that many of the most relevant memories to the best k, for the reranker p_reranker, whose
 -- blend is in the summary. `passage` is the part of a long memory that is nearest in meaning to the query, as {start,
 -- end, text}. `newer_version` is a later memory that states the same with another value (see newer_statements).
--- p_tokens are the token signs of the query and then of each sub-query, an array of arrays; null means none.
+-- p_tokens are the token signs of the query and then of each sub-query, an array of arrays; null means none. If the setting
+-- recall.embedder names another embedder than the database has, they and the vectors are ignored, and `skipped` says so.
 -- p_unless_named is for vectors of queries from which names were not removed: if a query contains a name, nothing is
 -- searched, and the only row has the summary {"named": [[query without names, [names]], ...]}. Embed these queries and
 -- search again. p_max_bytes limits the texts of all hits together (NULL: no limit): the last hits that exceed it are
@@ -71,7 +72,7 @@ BEGIN
                 v_read.periods[q.place], v_asked.counts),
             v_asked.window_only, v_asked.settings, v_asked.weights, v_asked.model, v_asked.arms, v_asked.author,
             v_asked.cued, v_asked.strengths, v_asked.cued_by, v_asked.cues, v_filter, v_request.explain,
-            v_read.periods[q.place], (recall_private.tokens_read(p_tokens -> (q.place - 1)))[1:16],
+            v_read.periods[q.place], (recall_private.tokens_read(v_asked.tokens -> (q.place - 1)))[1:16],
             v_read.intents[q.place]) c
         ORDER BY c.id, c.logit DESC, q.place
     ), confidence AS MATERIALIZED (
@@ -148,8 +149,7 @@ BEGIN
            t.vital, t.zone, t.rank, t.superseded_by, t.supersedes, t.contradicts, t.valid_from, t.valid_until,
            t.expires_at, t.archived_at, NULL::jsonb, t.logit, t.use_term, t.named, t.evidence_logit,
            CASE WHEN coalesce(t.rank, 1) = 1 THEN jsonb_build_object(
-        'embedder', v_asked.settings -> 'embedding.model', 'profile', (v_asked.model).profile, 'mode', v_asked.mode,
-        'weight', v_asked.weight,
+        'profile', (v_asked.model).profile, 'mode', v_asked.mode, 'weight', v_asked.weight,
         'newer_gap', CASE WHEN v_read.about_past THEN 0 ELSE v_newer_gap END,  -- for clients of schemas before 0039
         'raised', CASE WHEN p_pool > 0 THEN (
             SELECT jsonb_agg(jsonb_build_object(
@@ -186,9 +186,12 @@ BEGIN
         'skipped', to_jsonb(nullif(array_remove(
             CASE WHEN v_asked.window_only AND (SELECT count(*) FROM rated) >= 5000 THEN
                 'window: it holds more than 5,000 memories, of which the newest were looked at' END
+            || (CASE WHEN v_asked.other_embedder IS NOT NULL THEN format(
+                'meaning: this database holds embeddings of %L, not of %L; `pgrecall jobs run reembed` replaces them',
+                v_asked.settings ->> 'embedding.model', left(v_asked.other_embedder, 200)) END
             || recall_private.ignored_parts(
-                v_tenant, ARRAY(SELECT h.id FROM hit h), v_asked.settings ->> 'embedding.model', p_tokens <> 'null',
-                v_asked.embeddings IS NOT NULL, v_filter.as_of)
+                v_tenant, ARRAY(SELECT h.id FROM hit h), v_asked.settings ->> 'embedding.model', v_asked.tokens <> 'null',
+                v_asked.embeddings IS NOT NULL, v_filter.as_of))
             || CASE WHEN t.left_out > 0 THEN format(
                 'hits: the last %s are left out, as the hits would have more than %s bytes of text',
                 t.left_out, to_char(p_max_bytes, 'FM999,999,999,999,990')) END, NULL), '{}'))) END,

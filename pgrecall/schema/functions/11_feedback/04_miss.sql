@@ -41,6 +41,7 @@ DECLARE
     v_confidence double precision;
     v_min_confidence double precision := recall_private.setting_number(v_tenant, 'search.min_confidence');
     v_embedder text := recall_private.setting_value(v_tenant, 'embedding.model') #>> '{}';
+    v_other text := recall_private.other_embedder(v_embedder);
     v_words jsonb;
     v_similarity double precision;
     v_arms jsonb;
@@ -88,11 +89,12 @@ BEGIN
         recall_private.tenant_counts(v_tenant), e.embedding, CASE WHEN (recall_private.relevance_model_for_search(
             v_tenant, v_embedder, v_request.profile, (v_read.filter).layers)).form = 'logistic' THEN v_embedder END) c
     CROSS JOIN LATERAL recall_private.similarities_to_vector(v_tenant, ARRAY[p_memory_id], c.direction) s
-    WHERE e.embedding IS NOT NULL;
+    WHERE e.embedding IS NOT NULL AND v_other IS NULL;
     v_arms := coalesce(v_mine #> '{explanation,arms}', v_wide #> '{explanation,arms}', '{}');
     v_arms := v_arms || jsonb_build_object(
         'semantic', jsonb_build_object('limit', v_limit, 'similarity', v_similarity, 'reason', CASE
             WHEN p_embedding IS NULL AND p_embeddings IS NULL THEN 'The query has no vector.'
+            WHEN v_other IS NOT NULL THEN 'The vector of the query was made by another embedder.'
             WHEN v_memory.embedded_with IS NULL THEN 'The memory has no vector yet.'
             WHEN v_memory.embedded_with <> v_embedder
                 THEN 'The vector of the memory was made by another embedder.' END) || coalesce(v_arms -> 'semantic', '{}'),
