@@ -29,6 +29,14 @@ def completed(kind: str, text: str) -> dict[str, Any]:
     return codex("event_msg", type="item_completed", item={"type": kind, "id": kind, "content": content})
 
 
+def event(kind: str, text: str) -> dict[str, Any]:
+    return codex("event_msg", type=kind, message=text)
+
+
+def parts(*texts: str) -> list[dict[str, str]]:
+    return [{"type": "output_text", "text": text} for text in texts]
+
+
 def asked(text: str) -> dict[str, Any]:
     return item("user", {"type": "input_text", "text": text})
 
@@ -38,6 +46,8 @@ def claude(kind: str, content: Any, **more: Any) -> dict[str, Any]:
     return {"type": kind, "uuid": f"{kind}-1", "timestamp": AT, "sessionId": "c1", "message": message, **more}
 
 
+OPEN, MINE = "# Context from my IDE setup:", "## My request for Codex:"
+QUOTED = f"Codex writes\n{MINE}\nabove it."
 QUEUED = {
     "type": "attachment", "timestamp": AT, "sessionId": "c1",
     "attachment": {"type": "queued_command", "commandMode": "prompt", "prompt": "Oil the hinge too."},
@@ -58,8 +68,7 @@ COMMAND = (
             id="Codex tells of messages in events alone",
         ),
         pytest.param(
-            [META, codex("event_msg", type="user_message", message="Where?"),
-             codex("event_msg", type="agent_message", message="There.")],
+            [META, event("user_message", "Where?"), event("agent_message", "There.")],
             ["Where?", "There."],
             id="Codex tells of messages in its older events alone",
         ),
@@ -69,9 +78,33 @@ COMMAND = (
             id="Codex has questions as items too, which count once",
         ),
         pytest.param(
-            [META, asked("# Context from my IDE setup:\n- a.py\n\n## My request for Codex:\nMend it")],
+            [META, asked(f"{OPEN}\n- a.py\n\n{MINE}\nMend it")],
             ["Mend it"],
             id="Codex puts the open files above a question",
+        ),
+        pytest.param(
+            [META, asked("First"), event("user_message", "First"), event("user_message", "Second"),
+             event("user_message", "First")],
+            ["First", "Second", "First"],
+            id="Codex has an item for some of its events",
+        ),
+        pytest.param(
+            [META, event("user_message", "Go on"), completed("UserMessage", "Go on"), asked("Go on"),
+             asked("Go on"), item("assistant", *parts("Here.", " It is.<proposed_plan>1.</proposed_plan>")),
+             event("agent_message", "Here. It is."), event("agent_message", "Go on")],
+            ["Go on", "Go on", "Here.\n It is.<proposed_plan>1.</proposed_plan>", "Go on"],
+            id="Codex tells of an item in events of two types, and without a plan",
+        ),
+        pytest.param(
+            [META, item("assistant", *parts(QUOTED)), asked(QUOTED), asked(f"See {OPEN}\n{MINE}\nit"),
+             asked(f"{OPEN} {MINE} it\n{MINE}\nWhy\n{MINE}\ntwice?")],
+            [QUOTED, QUOTED, f"See {OPEN}\n{MINE}\nit", f"Why\n{MINE}\ntwice?"],
+            id="somebody quotes what Codex puts above a question",
+        ),
+        pytest.param(
+            [META, asked(f"\n# Files mentioned by the user:\n\n## a.png: /a.png\n\n{MINE}\r\nSee it")],
+            ["See it"],
+            id="Codex puts the attached files above a question",
         ),
         pytest.param(
             [META, asked("<hook_prompt>x</hook_prompt>"), asked("Where?"),
