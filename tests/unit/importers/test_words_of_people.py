@@ -215,15 +215,32 @@ COPILOT = [
 ]
 
 
+SAID = [{"type": "user", "content": "Go on."}, {"type": "model", "content": "First step."}]
+GEMINI_AGAIN = {**GEMINI, "messages": [*SAID, SAID[0], {"type": "model", "content": "Second step."}]}
+GEMINI_LINES = [{"sessionId": "s1", "projectHash": "h"}, *SAID, SAID[0], {"$set": {"messages": SAID}}]
+BOTH = ["Where?", "There."]
+
+
 @pytest.mark.parametrize(
-    "value",
-    [GEMINI, CHATGPT, CLAUDE, COPILOT, {"messages": [{"role": "user", "text": "Where?"}]}],
-    ids=["Gemini CLI", "ChatGPT", "Claude", "Copilot", "messages"],
+    ("value", "texts"),
+    [
+        pytest.param(GEMINI, BOTH, id="Gemini CLI"),
+        pytest.param(GEMINI_AGAIN, ["Go on.", "First step.", "Go on.", "Second step."], id="said again"),
+        pytest.param(GEMINI_LINES, ["Go on.", "First step.", "Go on."], id="said again and listed again"),
+        pytest.param(CHATGPT, BOTH[:1], id="ChatGPT"),
+        pytest.param(CLAUDE, BOTH, id="Claude"),
+        pytest.param(COPILOT, BOTH, id="Copilot"),
+        pytest.param({"messages": [{"role": "user", "text": "Where?"}]}, BOTH[:1], id="messages"),
+    ],
 )
-def test_a_message_without_an_id_or_in_other_words_is_read(value: object, tmp_path: Path) -> None:
-    path = tmp_path / ("chat.jsonl" if value is COPILOT else "chat.json")
-    path.write_text("\n".join(map(json.dumps, value)) if value is COPILOT else json.dumps(value))  # type: ignore[arg-type]  # a list
+def test_a_message_without_an_id_or_in_other_words_is_read(
+    value: Any, texts: list[str], tmp_path: Path
+) -> None:
+    has_lines = value in (COPILOT, GEMINI_LINES)
+    path = tmp_path / ("chat.jsonl" if has_lines else "chat.json")
+    path.write_text("\n".join(map(json.dumps, value)) if has_lines else json.dumps(value))
     first = [item for item in open_source(path) if isinstance(item, Draft)]
-    assert [item.body for item in first] == ["Where?", "There."][: len(first)] != []
-    again = [item.key for item in open_source(path) if isinstance(item, Draft)]
-    assert [item.key for item in first] == again
+    assert [item.body for item in first] == texts
+    keys = [item.key for item in open_source(path) if isinstance(item, Draft)]
+    assert [item.key for item in first] == keys
+    assert len({*keys}) == len(keys)
