@@ -174,12 +174,29 @@ def test_what_people_said_in_an_export(value: object, texts: list[str], tmp_path
 
 
 def test_sessions_that_number_their_turns_alike_are_all_read(tmp_path: Path) -> None:
-    for name, text in (("a", "Where?"), ("b", "Oil it."), ("c", "Where?")):
-        (tmp_path / f"{name}.jsonl").write_text(json.dumps(claude("user", text, sessionId=name)))
+    """Their keys stay when a session is added, so that none is written over another."""
+    for name, text in (("b", "Where?"), ("c", "Oil it.")):
+        lines = [claude("user", text, sessionId=name), claude("user", "Otherwise.", sessionId=name)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    before = {item.key: item.body for item in open_source(tmp_path) if isinstance(item, Draft)}
+    (tmp_path / "a.jsonl").write_text(json.dumps(claude("user", "Where?", sessionId="a")))
     items = list(open_source(tmp_path))
-    assert [(item.key, item.body) for item in items if isinstance(item, Draft)] == [
-        ("claude-code/user-1", "Where?"), ("claude-code/user-1/claude-code/b", "Oil it."),
-    ]  # fmt: skip
+    assert before == {"claude-code/b/user-1": "Where?", "claude-code/c/user-1": "Oil it."}
+    assert {item.key: item.body for item in items if isinstance(item, Draft)} == {
+        "claude-code/a/user-1": "Where?", **before,
+    }  # fmt: skip
+    assert [(item.what, item.count) for item in items if isinstance(item, Skipped)] == [
+        ("turns with the id of an earlier one that says something else", 2)
+    ]
+
+
+def test_a_resumed_session_has_the_turns_of_an_earlier_one_once(tmp_path: Path) -> None:
+    own = "0198c1f2-7a51-7cc3-9d1e-0a4f5b6c7d8e"
+    for name in ("a", "b"):
+        line = claude("user", "Where?", uuid=own, sessionId=name)
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(line))
+    items = list(open_source(tmp_path))
+    assert [item.key for item in items if isinstance(item, Draft)] == [f"claude-code/{own}"]
     assert [(item.what, item.count) for item in items if isinstance(item, Skipped)] == [
         ("turns that occur twice", 1)
     ]
