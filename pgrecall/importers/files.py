@@ -100,13 +100,16 @@ def open_within(path: Path, root: Path | None) -> BinaryIO:
 
     Raises OSError.
     """
-    file = os.fdopen(os.open(path, os.O_RDONLY | _AT_ONCE), "rb")
-    opened = Path(f"/proc/self/fd/{file.fileno()}")
-    real = opened.readlink() if opened.is_symlink() else Path(os.path.realpath(path))
-    if stat.S_ISREG(os.fstat(file.fileno()).st_mode) and (root is None or real.is_relative_to(root)):
-        return file
-    file.close()
-    raise PermissionError(errno.EPERM, "something else was put in its place")
+    descriptor = os.open(path, os.O_RDONLY | _AT_ONCE)
+    try:
+        opened = Path(f"/proc/self/fd/{descriptor}")
+        real = opened.readlink() if opened.is_symlink() else Path(os.path.realpath(path))
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode) or (root and not real.is_relative_to(root)):
+            raise PermissionError(errno.EPERM, "something else was put in its place")
+    except OSError:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "rb")  # last, since it fails on a folder and leaves the descriptor open
 
 
 def link_problem(path: Path) -> Problem:
@@ -123,7 +126,7 @@ def open_bytes(path: Path, root: Path | None = None) -> BinaryIO:
     file = open_within(path, root)
     if path.suffix.lower() == ".gz":
         packed = gzip.GzipFile(fileobj=file)
-        packed.myfileobj = cast(FileIO, file)  # closed with it
+        packed.myfileobj = cast(FileIO, file)  # else it leaves open what it was given
         file = cast(BinaryIO, packed)
     return as_utf8(file)
 

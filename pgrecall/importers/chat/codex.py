@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain
@@ -26,6 +27,7 @@ from pgrecall.importers.chat.turns import (
     of_type,
     role_of_sender,
 )
+from pgrecall.importers.chat.typed import without_tags
 from pgrecall.nouns.memories.models import PROJECT
 
 _LINES = frozenset({
@@ -46,8 +48,14 @@ _ADDED = re.compile(
     r"|user_shell_command|skill|collaboration_mode|model_switch|hook_prompt|recommended_plugins"
     r"|subagent_notification)>|# AGENTS\.md instructions)"
 )
-_REQUEST = "## My request for Codex:"
-"""What stands above it tells which files are open in the editor."""
+_ABOVE = re.compile(
+    r"\s*# (?:Context from my IDE setup|Files mentioned by the user):.*?^## My request for Codex:[ \t\r]*$",
+    re.DOTALL | re.MULTILINE,
+)
+"""What the editor puts above a question: the open and the attached files."""
+
+_ONLY_IN_ITEMS = ("oai-mem-citation", "proposed_plan")
+"""Tags in the text of an item that its event has not."""
 
 _OF_IMAGE = re.compile(r"\s*</?image\b[^<>]{0,200}>\s*")
 """What stands around a picture."""
@@ -92,7 +100,8 @@ def _turns(
 ) -> Iterator[Turn]:
     """The turns of a session: its items, and what only its events tell.
 
-    Most versions write a message as an item and as an event, some as only one of both.
+    Most versions write a message as an item and as an event, some as only one of both. An event is left out
+    if an item, or an event of another type, has its text. Each stands for one event of a type.
     """
     git = meta.get("git")
     branch = git.get("branch") if isinstance(git, dict) else None
@@ -100,24 +109,36 @@ def _turns(
     metadata = {key: text for key, text in kept.items() if isinstance(text, str) and text}
     read = partial(_turn, session=session, metadata=metadata, tally=tally, tools=tools)
     found: list[Turn | tuple[str, Any, dict[str, Any]]] = []
-    said: set[object] = set()
+    said: Counter[object] = Counter()
+    heard: Counter[object] = Counter()
     for place, value in values:
         item = _item(value)
-        if item is None and (heard := _event(value)) is not None:
-            found.append((place, value, heard))
+        if item is None and (event := _event(value)) is not None:
+            found.append((place, value, event))
         elif item is None:
             known = is_codex(value) or (isinstance(value, dict) and _is_of_record(value))
             tally.add(BOOKKEEPING if known else of_type("lines", kind_of(value)))
         elif (turn := read(place, value, item)) is not None:
             found.append(turn)
-            said.update({item.get("role")} - {None})
+            said[_said(item, tools)] += 1
     for one in found:
         if isinstance(one, Turn):
             yield one
-        elif one[2]["role"] in said:
+            continue
+        text, kind = _said(one[2], tools), kind_of(one[1]["payload"])
+        heard[kind, text] += 1
+        if heard[kind, text] <= said[text]:
             tally.add(BOOKKEEPING)
-        elif (turn := read(*one)) is not None:
+            continue
+        said[text] += 1
+        if (turn := read(*one)) is not None:
             yield turn
+
+
+def _said(item: dict[str, Any], tools: bool) -> object:
+    """The role and text of an item or event, equal for both of a message: white space may differ."""
+    role, text = _message(item, Tally(), tools)
+    return role, "".join(without_tags(text, _ONLY_IN_ITEMS)[0].split())
 
 
 def _turn(
@@ -147,16 +168,18 @@ def _turn(
 
 def _event(value: Any) -> dict[str, Any] | None:
     """The message that an event tells of; None for any other line."""
-    match value:
-        case {"type": "event_msg", "payload": {"type": "user_message", "message": str(text)}}:
-            return {"type": "message", "role": "user", "content": text}
-        case {"type": "event_msg", "payload": {"type": "agent_message", "message": str(text)}}:
-            return {"type": "message", "role": "assistant", "content": text}
-        case {"payload": {"type": "item_completed", "item": {"type": "UserMessage", "content": content}}}:
-            return {"type": "message", "role": "user", "content": content}
-        case {"payload": {"type": "item_completed", "item": {"type": "AgentMessage", "content": content}}}:
-            return {"type": "message", "role": "assistant", "content": content}
-    return None
+    match value.get("payload") if kind_of(value) == "event_msg" else None:
+        case {"type": "user_message", "message": str(content)}:
+            role = "user"
+        case {"type": "agent_message", "message": str(content)}:
+            role = "assistant"
+        case {"type": "item_completed", "item": {"type": "UserMessage", "content": content}}:
+            role = "user"
+        case {"type": "item_completed", "item": {"type": "AgentMessage", "content": content}}:
+            role = "assistant"
+        case _:
+            return None
+    return {"type": "message", "role": role, "content": content}
 
 
 def _is_of_record(value: dict[str, Any]) -> bool:
@@ -188,8 +211,9 @@ def _message(item: dict[str, Any], tally: Tally, tools: bool) -> tuple[str | Non
         tally.add(BOOKKEEPING if kind in _BOOKKEEPING else of_type("items", kind))
     else:
         role = role_of_sender(item.get("role"))
-        above, _, text = "\n".join(_texts(item.get("content"), tally)).rpartition(_REQUEST)
-        text = text.strip()
+        text = "\n".join(_texts(item.get("content"), tally))
+        above = _ABOVE.match(text) if role == "user" else None
+        text = (text[above.end() :] if above else text).strip()
         if role == "system":
             tally.add(SYSTEM)
         elif role is None:
@@ -199,7 +223,7 @@ def _message(item: dict[str, Any], tally: Tally, tools: bool) -> tuple[str | Non
         elif not text:
             tally.add(EMPTY)
         else:
-            tally.add(ADDED, bool(above))
+            tally.add(ADDED, above is not None)
             return role, text
     return None, ""
 

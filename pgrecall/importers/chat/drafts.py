@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from pgrecall.importers.chat.recalled import without_marked
-from pgrecall.importers.chat.turns import IMAGES, NO_TURNS, RECALLED, REPEATED, Conversation, Tally, Turn
+from pgrecall.importers.chat.turns import (
+    IMAGES,
+    NO_TURNS,
+    RECALLED,
+    REPEATED,
+    SAME_KEY,
+    Conversation,
+    Tally,
+    Turn,
+)
 from pgrecall.importers.dates import in_words
 from pgrecall.importers.draft_checks import MAX_TARGET_LENGTH, storable
 from pgrecall.importers.files import printable_path
@@ -28,8 +37,8 @@ _PICTURE = re.compile(r"data:image/[\w.+-]{1,60};base64,[\w+/=%-]++")
 """A picture in the text itself, whose letters would fill the index and say nothing."""
 
 
-Seen = dict[str, tuple[str, int]]
-"""The keys of the turns of an import, each with its session and the hash of its text."""
+Seen = dict[str, int]
+"""The keys of the turns of an import, each with the hash of its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +59,7 @@ def conversation_drafts(
 ) -> Iterator[Draft | Problem | Skipped]:
     """The drafts of a conversation, or the problem of one.
 
-    A turn with a key in ``seen`` is counted and left out, unless another session says something else there.
+    A turn with a key in ``seen`` is counted and left out.
 
     The context of a turn is its date in words, the title of the conversation, and the turn before: lexical
     search covers it, but it is neither embedded nor shown. What somebody says after his own question need
@@ -101,14 +110,10 @@ def _pairs(conversation: Conversation, seen: Seen, tally: Tally) -> Iterator[tup
     empty = True
     for turn in conversation.turns:
         empty = False
-        said = conversation.session, hash(turn.text)
-        first = seen.setdefault(turn.key, said)
-        if first[0] != said[0] and first[1] != said[1]:  # some programs number the turns of each session
-            turn = replace(turn, key=f"{turn.key}/{conversation.session}")
-            first = seen.setdefault(turn.key, said)
-        if first is not said:
-            tally.add(REPEATED)
+        if turn.key in seen:
+            tally.add(REPEATED if seen[turn.key] == hash(turn.text) else SAME_KEY)
             continue
+        seen[turn.key] = hash(turn.text)
         if held is not None:
             yield held, turn
         held = turn

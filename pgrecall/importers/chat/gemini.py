@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -49,6 +50,7 @@ def read_gemini(
     """
     session, title, began_at = name, "", None
     held: dict[str, tuple[str, dict[str, Any]]] = {}
+    unnamed: Counter[str] = Counter()
     for place, value in values:
         if not isinstance(value, dict):
             tally.add(of_type("lines", kind_of(value)))
@@ -58,24 +60,34 @@ def read_gemini(
             continue
         meta = value["$set"] if isinstance(value.get("$set"), dict) else value
         if meta is value and not is_gemini(value):
-            _hold(held, value, place, tally)
+            _hold(held, value, place, tally, unnamed)
             continue
         session = meta["sessionId"] if isinstance(meta.get("sessionId"), str) else session
         title = meta["summary"].strip() if isinstance(meta.get("summary"), str) else title
         began_at = began_at or tally.time(meta.get("startTime"))
-        messages = meta.get("messages")
-        for number, message in enumerate(messages if isinstance(messages, list) else (), start=1):
-            _hold(held, message, f"{place}, message {number}", tally)
+        again: Counter[str] = Counter()  # a later list has the messages of an earlier one again
+        for number, message in enumerate(list_of(meta.get("messages")), start=1):
+            _hold(held, message, f"{place}, message {number}", tally, again)
     turns = _turns(held, f"gemini/{session}", tally, tools)
     yield Conversation(f"gemini/{session}", dated(turns, began_at, tally), title=title)
 
 
-def _hold(held: dict[str, tuple[str, dict[str, Any]]], message: Any, place: str, tally: Tally) -> None:
+def _hold(
+    held: dict[str, tuple[str, dict[str, Any]]],
+    message: Any,
+    place: str,
+    tally: Tally,
+    unnamed: Counter[str],
+) -> None:
+    """Holds a message by its id; by its content and its place among equal ones if it has none."""
     if not isinstance(message, dict):
         tally.add("messages that are no objects")
         return
     own = message.get("id")
-    own = own if isinstance(own, str) and own else name_from(message)
+    if not isinstance(own, str) or not own:
+        own = name_from(message)
+        unnamed[own] += 1
+        own += f"-{unnamed[own]}" if unnamed[own] > 1 else ""
     held[own] = (held[own][0] if own in held else place, message)
 
 

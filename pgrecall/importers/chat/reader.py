@@ -122,7 +122,8 @@ def read_chats(
     others = other_files(path, files, follow_links=follow_links)
     if kind == "auto" and usual not in _EXPORTS:  # some programs keep each session in a .json
         beside = [one for one in others if one.own_name.lower().endswith(".json") and _kind_of(first_of(one))]
-        files, others = [*files, *beside], [one for one in others if one not in beside]
+        shown = {one.shown for one in beside}
+        files, others = [*files, *beside], [one for one in others if one.shown not in shown]
     if others:
         left_out.append(Skipped(OTHER_FILES, len(others), tuple(one.shown for one in others)))
     tally = Tally(rules)

@@ -28,7 +28,8 @@ from pgrecall.importers.zip_names import Names, leads_out_of, names_in
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
 
-_FAULTS_OF_A_NAME = (errno.ENAMETOOLONG, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.EINVAL)
+_FAULTS_OF_AN_ENTRY = (errno.ENAMETOOLONG, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.EINVAL)
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 MAX_NOTES = 100_000
 MAX_UNPACKED_BYTES = 1_000_000_000
 """Of all notes of an archive, unpacked."""
@@ -45,7 +46,10 @@ def count_notes(path: Path) -> int | None:
 
 
 def unpacked_bytes(path: Path) -> int:
-    """The bytes of all files of an archive, and of those of archives that it has only. Raises ZIP_FAULTS."""
+    """The bytes of all files of an archive; of the archives in it, if it has nothing else.
+
+    Raises ZIP_FAULTS.
+    """
     with ZipFile(path) as archive:
         inside = (one for one in _archives(archive, names_in(archive)) if not isinstance(one, Problem))
         return sum(entry.file_size for inner, _ in inside for entry in inner.infolist())
@@ -98,8 +102,10 @@ def _unpack(path: Path, folder: Path) -> Iterator[Problem | Skipped]:
                 _require_notes(path, notes, count, size)
                 yield from _unpack_one(*one, folder, taken)
     except ZIP_FAULTS as error:
+        full = isinstance(error, OSError) and error.errno in _NO_ROOM
         raise InvalidInput(
-            f"{printable_path(path)} cannot be read: {failure_reason(error)}.", hint="Pack the folder again."
+            f"{printable_path(path)} cannot be {'unpacked' if full else 'read'}: {failure_reason(error)}.",
+            hint=f"Make room in {tempfile.gettempdir()}." if full else "Pack the folder again.",
         ) from error
     if not count and _are_archives(names.entries):
         raise InvalidInput(
@@ -120,16 +126,25 @@ def _archives(archive: ZipFile, names: Names) -> Iterator[tuple[ZipFile, Names] 
                 with ZipFile(unpacked) as inner:
                     yield inner, names_in(inner)
         except ZIP_FAULTS as error:
+            if _is_of_disk(error):
+                raise
             yield Problem(entry.filename, f"It cannot be read: {failure_reason(error)}.")
+
+
+def _is_of_disk(error: Exception) -> bool:
+    """Whether the disk failed. What is at fault in an entry has no number, or that of a bad name or place."""
+    number = error.errno if isinstance(error, OSError) else None
+    return number is not None and number not in _FAULTS_OF_AN_ENTRY
 
 
 def _require_notes(path: Path, notes: Sequence[ZipInfo], count: int, size: int) -> None:
     """Raises InvalidInput for notes that lead out of the archive, or are too many."""
-    for entry in filter(leads_out_of, notes):
-        raise InvalidInput(
-            f"{printable_path(path)} contains {entry.filename[:100]!r}, which leads out of the archive.",
-            hint="Pack the folder again.",
-        )
+    for entry in notes:
+        if leads_out_of(entry):
+            raise InvalidInput(
+                f"{printable_path(path)} contains {entry.filename[:100]!r}, which leads out of the archive.",
+                hint="Pack the folder again.",
+            )
     if count > MAX_NOTES or size > MAX_UNPACKED_BYTES:
         raise InvalidInput(
             f"{printable_path(path)} has {count:,} notes of {size:,} bytes; "
@@ -169,7 +184,7 @@ def _write(archive: ZipFile, entry: ZipInfo, target: Path) -> str | None:
         with archive.open(entry) as packed, target.open("wb") as file:
             shutil.copyfileobj(packed, file)
     except ZIP_FAULTS as error:
-        if isinstance(error, OSError) and error.errno not in _FAULTS_OF_A_NAME:
+        if _is_of_disk(error):
             raise
         with suppress(OSError):  # what was written of it before it was found damaged
             target.unlink()

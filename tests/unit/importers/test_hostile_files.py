@@ -217,7 +217,13 @@ def _pipe(folder: Path, outside: Path) -> None:
     os.mkfifo(folder / "sub/b.md")
 
 
-@pytest.mark.parametrize("put_in_its_place", [_link_to_file, _link_to_folder, _pipe])
+def _folder(folder: Path, outside: Path) -> None:
+    (folder / "sub/b.md").unlink()
+    (folder / "sub/b.md").mkdir()
+    (folder / "sub/b.md/c.md").write_text("inside")
+
+
+@pytest.mark.parametrize("put_in_its_place", [_link_to_file, _link_to_folder, _pipe, _folder])
 def test_what_replaces_a_note_while_a_folder_is_read_is_not_read(
     tmp_path: Path, put_in_its_place: Callable[[Path, Path], None]
 ) -> None:
@@ -230,9 +236,11 @@ def test_what_replaces_a_note_while_a_folder_is_read_is_not_read(
     assert isinstance(first, Draft)
     assert first.body == "the note"
     put_in_its_place(folder, outside)
+    opened = len(list(Path("/dev/fd").iterdir()))
     [problem] = found
     assert isinstance(problem, Problem)
     assert problem.reason == "The file cannot be read: something else was put in its place."
+    assert len(list(Path("/dev/fd").iterdir())) == opened
     assert len(list(read_markdown(folder, source="notes", follow_links=True))) == 2
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import resource
 import zipfile
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -180,6 +181,40 @@ def test_a_file_with_wrong_bytes_is_read_or_refused(content: str, method: str, t
         with suppress(InvalidInput):
             require_unpacked(path, 1_000_000)
             read(path)
+
+
+@pytest.mark.parametrize("nested", [True, False])
+def test_a_full_disk_ends_the_import_with_its_reason(nested: bool, tmp_path: Path) -> None:
+    """A limit of file sizes stands for the disk: both fail where a file is written."""
+    note = {"a.md": random.Random(3).randbytes(200_000).hex()}
+    path = packed(tmp_path / "a.zip", note)
+    if nested:
+        with zipfile.ZipFile(tmp_path / "all.zip", "w") as made:
+            made.write(path, "a.zip")
+            made.write(packed(tmp_path / "b.zip", {"b.md": "B."}), "b.zip")
+        path = tmp_path / "all.zip"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        with pytest.raises(InvalidInput, match=r"\.zip cannot be unpacked: File too large\..*Make room in"):
+            read(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.md"])
+def test_what_is_damaged_in_an_archive_costs_only_itself(name: str, tmp_path: Path) -> None:
+    """The error of bzip2 is the one that a disk raises, but has no number."""
+    inner = packed(tmp_path / "b.zip", {"b.md": "B."}) if name == "a.zip" else tmp_path / "b.md"
+    if name == "a.md":
+        inner.write_text("B.")
+    with zipfile.ZipFile(path := tmp_path / "all.zip", "w") as made:
+        made.writestr(name, "A." * 99, zipfile.ZIP_BZIP2)
+        made.write(inner, inner.name)
+    path.write_bytes(path.read_bytes().replace(b"1AY&SY", b"1AY&SX", 1))  # where its bytes begin
+    problem, draft = read(path)
+    assert (problem.where, draft.body) == (name, "B.")
+    assert problem.reason.endswith(": Invalid data stream.")
 
 
 def packed_silently(path: Path, encoding: str, notes: dict[str, str]) -> Path:

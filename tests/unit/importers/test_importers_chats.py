@@ -136,7 +136,7 @@ def test_claude_code(tmp_path: Path) -> None:
         "notes that the program added": 1, "thoughts of the model": 1, "commands and their output": 1,
         "turns of sub-agents, which the option tools keeps": 1,
     }  # fmt: skip
-    assert drafts[2].key == "claude-code/u5"
+    assert drafts[2].key == "claude-code/s-77/u5"
     assert drafts[2].metadata == {
         "conversation": "Missing import found", "model": "claude-opus", "project": "/home/mira/clock", "branch": "main",
     }  # fmt: skip

@@ -43,7 +43,7 @@ def test_the_turns_of_a_session(tmp_path: Path, named: bool) -> None:
     assert [draft.occurred_at.minute for draft in found if draft.occurred_at] == [0, 1]
     assert [draft.key for draft in drafts(path)] == [draft.key for draft in found]
     if named:
-        assert found[0].key == "claude-code/u0"
+        assert found[0].key == "claude-code/s/u0"
 
 
 def test_an_empty_session_and_other_keys(tmp_path: Path) -> None:

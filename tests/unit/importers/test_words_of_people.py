@@ -29,6 +29,14 @@ def completed(kind: str, text: str) -> dict[str, Any]:
     return codex("event_msg", type="item_completed", item={"type": kind, "id": kind, "content": content})
 
 
+def event(kind: str, text: str) -> dict[str, Any]:
+    return codex("event_msg", type=kind, message=text)
+
+
+def parts(*texts: str) -> list[dict[str, str]]:
+    return [{"type": "output_text", "text": text} for text in texts]
+
+
 def asked(text: str) -> dict[str, Any]:
     return item("user", {"type": "input_text", "text": text})
 
@@ -38,6 +46,8 @@ def claude(kind: str, content: Any, **more: Any) -> dict[str, Any]:
     return {"type": kind, "uuid": f"{kind}-1", "timestamp": AT, "sessionId": "c1", "message": message, **more}
 
 
+OPEN, MINE = "# Context from my IDE setup:", "## My request for Codex:"
+QUOTED = f"Codex writes\n{MINE}\nabove it."
 QUEUED = {
     "type": "attachment", "timestamp": AT, "sessionId": "c1",
     "attachment": {"type": "queued_command", "commandMode": "prompt", "prompt": "Oil the hinge too."},
@@ -58,8 +68,7 @@ COMMAND = (
             id="Codex tells of messages in events alone",
         ),
         pytest.param(
-            [META, codex("event_msg", type="user_message", message="Where?"),
-             codex("event_msg", type="agent_message", message="There.")],
+            [META, event("user_message", "Where?"), event("agent_message", "There.")],
             ["Where?", "There."],
             id="Codex tells of messages in its older events alone",
         ),
@@ -69,9 +78,33 @@ COMMAND = (
             id="Codex has questions as items too, which count once",
         ),
         pytest.param(
-            [META, asked("# Context from my IDE setup:\n- a.py\n\n## My request for Codex:\nMend it")],
+            [META, asked(f"{OPEN}\n- a.py\n\n{MINE}\nMend it")],
             ["Mend it"],
             id="Codex puts the open files above a question",
+        ),
+        pytest.param(
+            [META, asked("First"), event("user_message", "First"), event("user_message", "Second"),
+             event("user_message", "First")],
+            ["First", "Second", "First"],
+            id="Codex has an item for some of its events",
+        ),
+        pytest.param(
+            [META, event("user_message", "Go on"), completed("UserMessage", "Go on"), asked("Go on"),
+             asked("Go on"), item("assistant", *parts("Here.", " It is.<proposed_plan>1.</proposed_plan>")),
+             event("agent_message", "Here. It is."), event("agent_message", "Go on")],
+            ["Go on", "Go on", "Here.\n It is.<proposed_plan>1.</proposed_plan>", "Go on"],
+            id="Codex tells of an item in events of two types, and without a plan",
+        ),
+        pytest.param(
+            [META, item("assistant", *parts(QUOTED)), asked(QUOTED), asked(f"See {OPEN}\n{MINE}\nit"),
+             asked(f"{OPEN} {MINE} it\n{MINE}\nWhy\n{MINE}\ntwice?")],
+            [QUOTED, QUOTED, f"See {OPEN}\n{MINE}\nit", f"Why\n{MINE}\ntwice?"],
+            id="somebody quotes what Codex puts above a question",
+        ),
+        pytest.param(
+            [META, asked(f"\n# Files mentioned by the user:\n\n## a.png: /a.png\n\n{MINE}\r\nSee it")],
+            ["See it"],
+            id="Codex puts the attached files above a question",
         ),
         pytest.param(
             [META, asked("<hook_prompt>x</hook_prompt>"), asked("Where?"),
@@ -141,12 +174,29 @@ def test_what_people_said_in_an_export(value: object, texts: list[str], tmp_path
 
 
 def test_sessions_that_number_their_turns_alike_are_all_read(tmp_path: Path) -> None:
-    for name, text in (("a", "Where?"), ("b", "Oil it."), ("c", "Where?")):
-        (tmp_path / f"{name}.jsonl").write_text(json.dumps(claude("user", text, sessionId=name)))
+    """Their keys stay when a session is added, so that none is written over another."""
+    for name, text in (("b", "Where?"), ("c", "Oil it.")):
+        lines = [claude("user", text, sessionId=name), claude("user", "Otherwise.", sessionId=name)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    before = {item.key: item.body for item in open_source(tmp_path) if isinstance(item, Draft)}
+    (tmp_path / "a.jsonl").write_text(json.dumps(claude("user", "Where?", sessionId="a")))
     items = list(open_source(tmp_path))
-    assert [(item.key, item.body) for item in items if isinstance(item, Draft)] == [
-        ("claude-code/user-1", "Where?"), ("claude-code/user-1/claude-code/b", "Oil it."),
-    ]  # fmt: skip
+    assert before == {"claude-code/b/user-1": "Where?", "claude-code/c/user-1": "Oil it."}
+    assert {item.key: item.body for item in items if isinstance(item, Draft)} == {
+        "claude-code/a/user-1": "Where?", **before,
+    }  # fmt: skip
+    assert [(item.what, item.count) for item in items if isinstance(item, Skipped)] == [
+        ("turns with the id of an earlier one that says something else", 2)
+    ]
+
+
+def test_a_resumed_session_has_the_turns_of_an_earlier_one_once(tmp_path: Path) -> None:
+    own = "0198c1f2-7a51-7cc3-9d1e-0a4f5b6c7d8e"
+    for name in ("a", "b"):
+        line = claude("user", "Where?", uuid=own, sessionId=name)
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(line))
+    items = list(open_source(tmp_path))
+    assert [item.key for item in items if isinstance(item, Draft)] == [f"claude-code/{own}"]
     assert [(item.what, item.count) for item in items if isinstance(item, Skipped)] == [
         ("turns that occur twice", 1)
     ]
@@ -182,15 +232,32 @@ COPILOT = [
 ]
 
 
+SAID = [{"type": "user", "content": "Go on."}, {"type": "model", "content": "First step."}]
+GEMINI_AGAIN = {**GEMINI, "messages": [*SAID, SAID[0], {"type": "model", "content": "Second step."}]}
+GEMINI_LINES = [{"sessionId": "s1", "projectHash": "h"}, *SAID, SAID[0], {"$set": {"messages": SAID}}]
+BOTH = ["Where?", "There."]
+
+
 @pytest.mark.parametrize(
-    "value",
-    [GEMINI, CHATGPT, CLAUDE, COPILOT, {"messages": [{"role": "user", "text": "Where?"}]}],
-    ids=["Gemini CLI", "ChatGPT", "Claude", "Copilot", "messages"],
+    ("value", "texts"),
+    [
+        pytest.param(GEMINI, BOTH, id="Gemini CLI"),
+        pytest.param(GEMINI_AGAIN, ["Go on.", "First step.", "Go on.", "Second step."], id="said again"),
+        pytest.param(GEMINI_LINES, ["Go on.", "First step.", "Go on."], id="said again and listed again"),
+        pytest.param(CHATGPT, BOTH[:1], id="ChatGPT"),
+        pytest.param(CLAUDE, BOTH, id="Claude"),
+        pytest.param(COPILOT, BOTH, id="Copilot"),
+        pytest.param({"messages": [{"role": "user", "text": "Where?"}]}, BOTH[:1], id="messages"),
+    ],
 )
-def test_a_message_without_an_id_or_in_other_words_is_read(value: object, tmp_path: Path) -> None:
-    path = tmp_path / ("chat.jsonl" if value is COPILOT else "chat.json")
-    path.write_text("\n".join(map(json.dumps, value)) if value is COPILOT else json.dumps(value))  # type: ignore[arg-type]  # a list
+def test_a_message_without_an_id_or_in_other_words_is_read(
+    value: Any, texts: list[str], tmp_path: Path
+) -> None:
+    has_lines = value in (COPILOT, GEMINI_LINES)
+    path = tmp_path / ("chat.jsonl" if has_lines else "chat.json")
+    path.write_text("\n".join(map(json.dumps, value)) if has_lines else json.dumps(value))
     first = [item for item in open_source(path) if isinstance(item, Draft)]
-    assert [item.body for item in first] == ["Where?", "There."][: len(first)] != []
-    again = [item.key for item in open_source(path) if isinstance(item, Draft)]
-    assert [item.key for item in first] == again
+    assert [item.body for item in first] == texts
+    keys = [item.key for item in open_source(path) if isinstance(item, Draft)]
+    assert [item.key for item in first] == keys
+    assert len({*keys}) == len(keys)
