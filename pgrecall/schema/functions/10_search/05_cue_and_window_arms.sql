@@ -68,11 +68,12 @@ BEGIN
     RETURN v_named[:8];
 END $$;
 
--- cue_arm: the memories associated with these cues and hints, strongest first, at most p_limit. A hint can be among them,
--- a cue cannot. `strength`, 0 to 1, combines each cue's association with a memory and the share that a link lends, as
--- independent probabilities; `cue` is the cue or hint that contributes most. The association is the share of the cue's sessions in which the memory was used too (see
--- associates), which estimates how likely it is to be used next. In a search with words (p_beside_words), it is the
--- cosine of their sessions, which ignores how often the memory is used at all, because use is counted separately.
+-- cue_arm: the memories associated with these cues and hints, strongest first, at most p_limit. A hint can be among
+-- them, a cue cannot. `strength`, 0 to 1, combines each cue's association with a memory and the share that a link
+-- lends, as independent probabilities; `cue` is the cue or hint that contributes most. The association is the share of
+-- the cue's sessions in which the memory was used too (see associates), which estimates how likely it is to be used
+-- next. In a search with words (p_beside_words), it is the cosine of their sessions, which ignores how often the memory
+-- is used at all, because use is counted separately.
 CREATE OR REPLACE FUNCTION recall_private.cue_arm(
     p_tenant text, p_cues bigint[], p_hints bigint[], p_limit int, p_now timestamptz, p_beside_words boolean
 )
