@@ -6,7 +6,7 @@ Supported: put, get, search, delete, namespaces, filters, TTL. Differences from 
 - The memory's own embedder and full-text search index the items; a store's ``index`` config is not used.
   With ``index=False``, searches with a query leave an item out.
 - A TTL counts from the last put; reading an item extends it, and changes its ``updated_at``, only if the read
-  or the store's ``ttl`` says so.
+  or the store's ``ttl`` says so. What another process puts at that moment can get the TTL of the old item.
 - A search with a query filters the best 1,000 memories of its namespace. Its score is that of pgrecall,
   relevance combined with vitality.
 - ``delete`` deletes for good, as in LangGraph; other memories are archived instead.
@@ -148,7 +148,10 @@ class PgrecallStore(BaseStore):
         return item
 
     def _refresh(self, item: Item) -> None:
-        """Has the TTL of an item that was read begin anew, if it has one."""
+        """Has the TTL of an item that was read begin anew, if it has one.
+
+        An edit cannot depend on what was read, so an item that is put in between gets this TTL.
+        """
         stored = self._get_stored(memory_key(self._root, item.namespace, item.key))
         if stored is not None and (minutes := stored.metadata.get("ttl")):
             with suppress(MemoryNotFound):  # another process deleted it

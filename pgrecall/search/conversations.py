@@ -71,13 +71,12 @@ def _turn(given: object, number: int) -> ConversationTurn:
     return given if given.at is None else replace(given, at=_time(given.at, number))
 
 
-def _time(given: object, number: int) -> datetime | None:
-    if given is None or isinstance(given, datetime):
-        return given
+def _time(given: object, number: int) -> datetime:
+    """The time, in UTC unless it has a zone."""
     try:
-        read = datetime.fromisoformat(given if isinstance(given, str) else "")
+        read = given if isinstance(given, datetime) else datetime.fromisoformat(cast(str, given))
         return read if read.tzinfo else read.replace(tzinfo=UTC)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise InvalidInput(
             f"Turn {number} of the conversation is of {given!r:.40}, which is no time.",
             hint="Write its time as 2026-11-29T18:00:00Z, or leave it out.",

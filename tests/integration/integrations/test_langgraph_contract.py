@@ -7,8 +7,8 @@ compared with its `InMemoryStore`, and with what `BaseStore` and its operations 
 from __future__ import annotations
 
 import random
-from datetime import timedelta
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
 
 import pytest
 
@@ -30,32 +30,25 @@ def test_reading_extends_a_ttl_where_it_is_asked_to(memory: Memory, query: Query
     store.put(USER, "a", {"text": "The gate code is 4711."})
     store.put(USER, "b", {"text": "The gate is green."}, ttl=None)
 
-    def left(key: str = "a") -> timedelta | None:
-        query("UPDATE recall.memory SET expires_at = expires_at - interval '30 minutes'")
-        return next(
-            (
-                row["left"]
-                for row in query(
-                    "SELECT expires_at - now() AS left FROM recall.memory WHERE key = %s",
-                    (memory_key("langgraph", USER, key),),
-                )
-            ),
-            None,
-        )
+    def ends(key: str) -> datetime | None:
+        sql = "SELECT expires_at FROM recall.memory WHERE key = %s"
+        [row] = query(sql, (memory_key("langgraph", USER, key),))
+        return cast("datetime | None", row["expires_at"])
 
-    assert timedelta(minutes=29) < left() < timedelta(minutes=30)  # type: ignore[operator]
+    put = ends("a")
     store.get(USER, "a")
     store.search(USER)
-    assert left() < timedelta(minutes=1)  # type: ignore[operator]
-    query("UPDATE recall.memory SET expires_at = now() + interval '9 minutes' WHERE expires_at IS NOT NULL")
+    assert ends("a") == put
     for read in (
         lambda: store.get(USER, "a", refresh_ttl=True),
         lambda: store.search(USER, refresh_ttl=True),
         lambda: PgrecallStore(memory, ttl={"refresh_on_read": True}).get(USER, "a"),
     ):
+        before = datetime.now(UTC)
         read()
-        assert timedelta(minutes=29) < left() < timedelta(minutes=30)  # type: ignore[operator]
-    assert left("b") is None
+        ttl = timedelta(minutes=60)
+        assert before + ttl <= ends("a") <= datetime.now(UTC) + ttl  # type: ignore[operator]
+    assert ends("b") is None
 
 
 LABELS = ("a", "b", "a b", "ü", "x/y", "%2F", "*")

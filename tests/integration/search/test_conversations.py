@@ -14,6 +14,7 @@ from pgrecall import Memory
 from pgrecall.errors import InvalidInput
 from pgrecall.nouns.memories.models import Draft
 from pgrecall.nouns.search.models import ConversationTurn
+from pgrecall.search.conversations import read_turns
 from tests.databases import Query
 
 ASKED = (
@@ -130,6 +131,31 @@ def test_other_words_of_a_turn_are_no_cues(memory: Memory, said: str) -> None:
     assert not [hit for hit in found.hits if "cue" in hit.explanation["arms"]]
 
 
+@pytest.mark.parametrize(
+    "said", ["The weather is fine.", "Look at [[Yard crane]].", "The [[Mole]] and the [[Yard crane]]."]
+)
+def test_a_memory_that_a_turn_names_is_cued_by_its_session(memory: Memory, query: Query, said: str) -> None:
+    mole, crane = memory.remember_many(
+        [Draft("Where ships moor.", title="Mole"), Draft("It lifts a boat.", title="Yard crane", key="crane")]
+    )
+    memory.link(mole.id, crane.id)
+    query("SELECT recall.record_access(%s, 'used', p_session_id => 's')", (mole.id,))
+    turns = [ConversationTurn("user", said)]
+    [hit] = memory.search("what lifts a boat?", session_id="s", conversation=turns, k=1).hits
+    assert hit.key == "crane"
+    assert hit.explanation["arms"]["cue"] == {"strength": pytest.approx(0.125), "cue": mole.id}
+
+
+def test_of_many_memories_with_a_name_the_first_eight_are_cues(memory: Memory, query: Query) -> None:
+    drafts = [Draft(f"Hull {n}.", title="North buoy", key=str(n)) for n in range(40)]
+    ids = [stored.id for stored in memory.remember_many(drafts)]
+    [row] = query(  # hashed, they come in any order
+        "SELECT CASE set_config('enable_sort', 'off', true) "
+        "WHEN 'off' THEN recall_private.named_in_turns('acme', ARRAY['The north buoy is lit.']) END AS named"
+    )
+    assert row["named"] == sorted(ids)[:8]
+
+
 def test_cues_that_are_given_count_instead_of_those_in_the_conversation(memory: Memory) -> None:
     notes_by_name(memory)
     turns = [ConversationTurn("user", "I met Anna today.")]
@@ -142,6 +168,7 @@ def test_cues_that_are_given_count_instead_of_those_in_the_conversation(memory: 
     [
         ("I rang the vet yesterday.", "2026-03-10T08:00:00Z", " (2026-03-09)"),
         ("We sowed it last week.", "2026-03-10", " (2026-03-02 - 2026-03-08)"),
+        ("I rang the vet yesterday.", "2026-03-10T10:00:00", " (2026-03-09)"),
         ("It has hurt since last Monday.", "2026-03-10T08:00:00+01:00", " (since 2026-03-09)"),
         ("We sowed it on 3 May 2024.", "2026-03-10T08:00:00Z", ""),
         ("We sowed it.", "2026-03-10T08:00:00Z", ""),
@@ -155,6 +182,17 @@ def test_words_of_time_in_a_turn_are_seen_from_when_it_was_said(
     assert memory.search("what did she say?", conversation=[turn]).completed_query == (
         f"{said}{told}\nwhat did she say?"
     )
+
+
+@pytest.mark.parametrize(
+    "at", ["2026-11-29", "2026-11-29T10:00:00", "2026-11-29 10:00Z", "2026-11-29T10:00:00.5+0100"]
+)
+def test_a_time_without_a_zone_is_in_utc_whatever_the_zone_of_the_session(query: Query, at: str) -> None:
+    turns = json.dumps([{"role": "user", "content": "I rang the vet yesterday.", "at": at}])
+    for zone in ("Pacific/Kiritimati", "America/Adak"):
+        query("SELECT set_config('timezone', %s, true)", (zone,))
+        [row] = query("SELECT recall.completed_query('what did she say?', %s::jsonb) AS text", (turns,))
+        assert "(2026-11-28)" in row["text"], zone
 
 
 def test_yesterday_in_a_turn_is_the_day_before_it(memory: Memory) -> None:
@@ -183,6 +221,13 @@ def test_only_the_end_of_a_long_conversation_counts(query: Query) -> None:
     [row] = query("SELECT recall.completed_query('did that work?', %s::jsonb) AS text", (json.dumps(turns),))
     assert row["text"].startswith("Turn 97: ")
     assert len(row["text"]) < 700
+
+
+def test_a_turn_at_a_time_without_a_zone_is_in_utc() -> None:
+    moment = datetime(2026, 3, 10, 1, tzinfo=UTC)
+    for at in (moment, moment.replace(tzinfo=None), "2026-03-10T01:00", "2026-03-10T02:00+01:00"):
+        [turn] = read_turns([{"role": "user", "content": "Yes.", "at": at}])
+        assert turn.at == moment
 
 
 @pytest.mark.parametrize(
@@ -219,6 +264,10 @@ def test_bad_conversations_are_refused(memory: Memory, conversation: Any, said: 
         '[{"role": "x", "content": "y"}]',
         '[{"role": "user", "content": "y", "at": "soon"}]',
         '[{"role": "user", "content": "y", "at": "infinity"}]',
+        '[{"role": "user", "content": "y", "at": "now"}]',
+        '[{"role": "user", "content": "y", "at": "yesterday"}]',
+        '[{"role": "user", "content": "y", "at": "J2451187"}]',
+        '[{"role": "user", "content": "y", "at": "2026-02-30"}]',
     ],
 )
 def test_bad_conversations_are_refused_in_sql(query: Query, conversation: str) -> None:

@@ -36,7 +36,7 @@ from pgrecall.nouns.search.models import Hit, SearchResult
 
 HIT_COUNTS = (10, 20, 50)
 _FIELDS = ("q", *FILTER_FIELDS, "turns", "as_of", "profile", "rerank", "plan", "k", "nearest")
-_OPTIONS = ("turns", "as_of", "profile", "rerank", "plan")
+_OPTIONS = ("turns", "as_of", "profile")
 _VERDICTS = ("used", "rejected")
 _MAX_VERDICTS = 60
 _SNIPPET_LENGTH = 280
@@ -55,17 +55,21 @@ class ShownHit:
 async def search(request: PageRequest) -> Response:
     """The form and, with a query, its hits."""
     fields = {name: request.query.get(name, "").strip() for name in _FIELDS}
+    choices = _choices(request)
     values: dict[str, Any] = {
         "fields": fields,
         "layers": await request.memory.layers.list(),
         "profiles": sorted({model.profile for model in await request.memory.quality.relevance_models()}),
-        "can_rerank": request.memory.reranker is not None,
-        "can_plan": request.memory.can_plan,
+        "choices": choices,
         "hit_counts": HIT_COUNTS,
         "result": None,
         "problem": None,
     }
-    values["narrowed"] = [*shown_filters(fields), *(name for name in _OPTIONS if fields[name])]
+    values["narrowed"] = [
+        *shown_filters(fields),
+        *(name for name in _OPTIONS if fields[name]),
+        *(name for name, _, usual, ticked in choices if ticked != usual),
+    ]
     values["bounds"] = {layer.name: layer.rates.zones for layer in values["layers"]}
     if not fields["q"]:
         if shown_filters(fields):
@@ -118,12 +122,31 @@ async def _search(request: PageRequest) -> tuple[SearchResult, int | None]:
         **filters,
         conversation=turns_field(query, "turns"),
         profile=text_field(query, "profile"),
-        rerank=checkbox(query, "rerank") or None,
-        plan=checkbox(query, "plan") or None,
+        rerank=_chosen(query, "rerank"),
+        plan=_chosen(query, "plan"),
         require_answer=not checkbox(query, "nearest"),
         log=not earlier and request.may_write and is_user_navigation(request.request),
     )
     return result, earlier or result.search_id
+
+
+def _chosen(query: QueryParams, name: str) -> bool | None:
+    """Whether a box is ticked; None where the address leaves it to the settings."""
+    return checkbox(query, name) if query.get(name) else None
+
+
+def _choices(request: PageRequest) -> list[tuple[str, str, bool, bool]]:
+    """Boxes for the models that are there: name, label, ticked by the settings, and ticked now."""
+    usual = request.memory.configuration
+    boxes = (
+        ("rerank", "rerank the best hits", usual.search_rerank, request.memory.reranker is not None),
+        ("plan", "plan with the language model", usual.search_plan, request.memory.can_plan),
+    )
+    return [
+        (name, label, on, on if (chosen := _chosen(request.query, name)) is None else chosen)
+        for name, label, on, there in boxes
+        if there
+    ]
 
 
 def _shown_hits(result: SearchResult, query: QueryParams, names: Mapping[int, str]) -> tuple[ShownHit, ...]:

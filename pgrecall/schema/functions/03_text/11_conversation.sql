@@ -66,12 +66,13 @@ END $$;
 
 -- completed_query (reader; Search): a query with the end of the conversation that it refers to, or as it is where it
 -- makes sense alone. p_conversation is an array of turns, {"role": "user" or "assistant", "content": text}, oldest
--- first, at most 100. Of the newest, up to 600 characters count; where a turn has its time as "at", words such as
--- "yesterday" are followed by the days that they meant then. Search with what this returns, and with its vector. Raises
--- an error for anything else.
+-- first, at most 100. Of the newest, up to 600 characters count; where a turn has its time as "at", in ISO 8601 (UTC if it
+-- has no zone), words such as "yesterday" are followed by the days that they meant then. Search with what this returns,
+-- and with its vector. Raises an error for anything else.
 CREATE OR REPLACE FUNCTION recall.completed_query(p_query text, p_conversation jsonb) RETURNS text
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+SET search_path FROM CURRENT
+SET timezone = 'UTC' AS $$
 DECLARE
     v_turns constant int := CASE WHEN jsonb_typeof(p_conversation) = 'array' THEN jsonb_array_length(p_conversation) END;
     v_turn jsonb;
@@ -105,7 +106,9 @@ BEGIN
         v_text := CASE v_turn ->> 'role' WHEN 'assistant' THEN right(v_text, 200) ELSE left(v_text, 200) END;
         IF v_turn ->> 'at' IS NOT NULL THEN
             BEGIN
-                v_at := recall_private.require_moment((v_turn ->> 'at')::timestamptz);
+                -- Postgres also reads words ("now") and Julian days; they have no match here, which is NULL.
+                v_at := recall_private.require_moment(substring(v_turn ->> 'at',
+                    '^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d(?::?\d\d)?)?)?)?$')::timestamptz);
             EXCEPTION WHEN data_exception THEN
                 PERFORM recall_private.raise_invalid(
                     format('Turn %s of the conversation is of %L, which is no time.', i + 1, left(v_turn ->> 'at', 100)),

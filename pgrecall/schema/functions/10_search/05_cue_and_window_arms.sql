@@ -62,22 +62,25 @@ BEGIN
             UNION
             SELECT m.id FROM unnest(recall_private.key_like_words(v_text)) k(key)
             JOIN recall.memory m ON m.tenant = p_tenant AND m.key = k.key
-            WHERE m.id <> ALL (v_named));
+            WHERE m.id <> ALL (v_named)
+            ORDER BY 1);
     END LOOP;
     RETURN v_named[:8];
 END $$;
 
--- cue_arm: the memories associated with these cues, strongest first, at most p_limit. `strength`, 0 to 1, combines each
--- cue's association with a memory and the share that a link lends, as independent probabilities; `cue` is the cue that
--- contributes most. The association is the share of the cue's sessions in which the memory was used too (see
--- associates), which estimates how likely it is to be used next. In a search with words (p_beside_words), it is the
--- cosine of their sessions, which ignores how often the memory is used at all, because use is counted separately.
+-- cue_arm: the memories associated with these cues and hints, strongest first, at most p_limit. A hint can be among
+-- them, a cue cannot. `strength`, 0 to 1, combines each cue's association with a memory and the share that a link
+-- lends, as independent probabilities; `cue` is the cue or hint that contributes most. The association is the share of
+-- the cue's sessions in which the memory was used too (see associates), which estimates how likely it is to be used
+-- next. In a search with words (p_beside_words), it is the cosine of their sessions, which ignores how often the memory
+-- is used at all, because use is counted separately.
 CREATE OR REPLACE FUNCTION recall_private.cue_arm(
-    p_tenant text, p_cues bigint[], p_limit int, p_now timestamptz, p_beside_words boolean
+    p_tenant text, p_cues bigint[], p_hints bigint[], p_limit int, p_now timestamptz, p_beside_words boolean
 )
 RETURNS TABLE (id bigint, strength double precision, cue bigint)
 LANGUAGE plpgsql STABLE ROWS 50 AS $$
 DECLARE
+    v_from bigint[] := ARRAY(SELECT unnest(p_cues) UNION SELECT unnest(p_hints));  -- one that is both counts once
     v_hop double precision := recall_private.setting_number(p_tenant, 'search.hop_share');
     v_next double precision := recall_private.setting_number(p_tenant, 'search.next_share');
     v_previous double precision := recall_private.setting_number(p_tenant, 'search.previous_share');
@@ -87,7 +90,7 @@ BEGIN
            (array_agg(s.cue ORDER BY s.share DESC, s.cue))[1]
     FROM (
         SELECT a.id, c.cue, a.share
-        FROM unnest(p_cues) c(cue)
+        FROM unnest(v_from) c(cue)
         CROSS JOIN LATERAL (
             SELECT x.other AS id,
                    least(1, x.shared / CASE WHEN p_beside_words THEN sqrt(x.own) * sqrt(x.theirs) ELSE x.own + 1 END) AS share
@@ -96,7 +99,7 @@ BEGIN
             ORDER BY 2 DESC, 1 LIMIT 32) a
         UNION ALL
         SELECT l.id, c.cue, l.share
-        FROM unnest(p_cues) c(cue)
+        FROM unnest(v_from) c(cue)
         CROSS JOIN LATERAL recall_private.linked_memories(p_tenant, c.cue, 200, v_hop, v_next, v_previous) l
         WHERE l.share > 0
     ) s

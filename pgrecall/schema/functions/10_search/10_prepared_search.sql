@@ -89,7 +89,7 @@ BEGIN
         END IF;
         cues := recall_private.cue_ids(p_tenant, request.cues, recall_private.require_session_id(request.session_id), moment);
     END IF;
-    IF request.cues IS NULL AND queries <> '{}' AND filter.conversation IS NOT NULL THEN
+    IF request.cues IS NULL AND queries <> '{}' AND filter.conversation IS NOT NULL AND arms[5] * model.cue > 0 THEN
         v_hints := recall_private.named_in_turns(p_tenant, filter.conversation);
     END IF;
     IF (cues <> '{}' OR v_hints <> '{}') AND arms[5] * model.cue > 0 AND NOT window_only THEN
@@ -98,7 +98,7 @@ BEGIN
         SELECT array_agg(c.id), array_agg(c.strength * CASE
                    WHEN queries <> '{}' AND request.cues IS NULL THEN 0.25 ELSE 1 END), array_agg(c.cue)
         INTO cued, strengths, cued_by
-        FROM recall_private.cue_arm(p_tenant, cues || v_hints, pool, moment, queries <> '{}') c;
+        FROM recall_private.cue_arm(p_tenant, cues, v_hints, pool, moment, queries <> '{}') c;
     END IF;
     IF queries = '{}' AND NOT window_only AND cues = '{}' THEN
         PERFORM recall_private.raise_invalid('The query is empty.', 'Give a query with at least one word, a time window or a cue.');
