@@ -73,13 +73,11 @@ BEGIN
             format('The token signs are not an array with one element for each of %s queries.', cardinality(queries)),
             'Give an array of token signs for each query, or null for a query without them.');
     END IF;
-    tokens := p_tokens;
-    IF embeddings IS NOT NULL THEN
-        other_embedder := recall_private.other_embedder(settings ->> 'embedding.model');
-        IF other_embedder IS NOT NULL THEN
-            embeddings := NULL;
-            tokens := NULL;
-        END IF;
+    other_embedder := CASE WHEN embeddings IS NOT NULL THEN recall_private.other_embedder(settings ->> 'embedding.model') END;
+    IF other_embedder IS NULL THEN
+        tokens := p_tokens;
+    ELSE
+        embeddings := NULL;
     END IF;
     cues := '{}';
     IF request.cues IS NOT NULL OR request.session_id IS NOT NULL THEN
