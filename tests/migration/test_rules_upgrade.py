@@ -52,6 +52,15 @@ def test_rows_that_break_a_rule_are_counted_and_found(
     assert migrate.upgrade(empty_database).before.revision == "0046"
 
 
+def test_an_error_of_an_older_rule_is_let_through(empty_database: str) -> None:
+    with psycopg.connect(empty_database) as connection:
+        connection.execute("CREATE TABLE kept (number int CONSTRAINT older CHECK (number > 0))")
+    engine = create_engine(driver_url(empty_database))
+    with engine.connect() as connection, Operations.context(MigrationContext.configure(connection)):
+        with pytest.raises(IntegrityError, match='violates check constraint "older"'):
+            add_rules("INSERT INTO kept VALUES (0);")
+
+
 def test_every_rule_has_its_condition_and_its_sentence() -> None:
     rules = re.findall(r"ADD CONSTRAINT (\w+)", ADDED)
     assert re.findall(r"ADD CONSTRAINT (\w+) CHECK \([^;]*?\)[,;]\n", ADDED) == rules
