@@ -58,6 +58,39 @@ def test_a_link_that_came_while_a_rewriting_waited_is_locked_before_it_goes(
     sound(query)
 
 
+def test_a_draft_without_links_gives_its_memory_up_for_a_link_that_came_while_it_waited(
+    database_url: str, query: Query
+) -> None:
+    """Or it would hold a memory while it waits for an older one."""
+    end, memory = note(query, "end"), note(query, "k")
+    text = "remember('b', p_key => 'k', p_links => %s::jsonb, p_now => %s)"
+    with (
+        connected(database_url) as first,
+        connected(database_url) as second,
+        connected(database_url) as third,
+        connected(database_url) as fourth,
+    ):
+        fourth.execute("BEGIN")
+        with first.transaction():
+            call(first, text, json.dumps([{"target": "end"}]), NOW)
+            # Stands before the draft, until the end is taken.
+            standing = in_background(fourth, "forget(%s, false, %s)", memory, NOW)
+            blocked(first)
+            rewriting = in_background(second, text, None, NOW)
+            blocked(first, 2)
+        assert standing() is True
+        third.execute("BEGIN")
+        third.execute("SELECT FROM recall.memory WHERE id = %s FOR UPDATE", (end,))
+        fourth.execute("ROLLBACK")
+        waits = "SELECT %s = ANY (pg_blocking_pids(%s)) AS so"
+        pids = (third.info.backend_pid, second.info.backend_pid)
+        until(lambda: fourth.execute(waits, pids).fetchall() == [{"so": True}], "the draft waits for the end")
+        call(third, "forget(%s, false, %s)", memory, NOW)
+        third.execute("COMMIT")
+        rewriting()
+    sound(query)
+
+
 def test_a_rebuild_locks_memories_before_their_activations(database_url: str, query: Query) -> None:
     """As all that changes a memory does: whoever waits for a memory must not hold its activation."""
     memory = note(query, "k")

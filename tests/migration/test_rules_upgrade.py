@@ -6,9 +6,13 @@ import re
 
 import psycopg
 import pytest
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+from sqlalchemy import create_engine, exc, pool
 
 from pgrecall.errors import SchemaMismatch
 from pgrecall.schema import migrate, state
+from pgrecall.schema.added_rules import add_rules
 from tests.migration.old_schemas import fill, take_to
 
 ADDED = (state.migrations() / "versions/0047_rules.sql").read_text()
@@ -50,6 +54,20 @@ def test_rows_that_break_a_rule_are_counted_and_found(
         assert len(connection.execute(found.encode()).fetchall()) == broken
         connection.execute(found.replace("SELECT *", "DELETE").encode())
     assert migrate.upgrade(empty_database).before.revision == "0046"
+
+
+def test_an_error_of_an_older_rule_is_let_through(empty_database: str) -> None:
+    with psycopg.connect(empty_database) as connection:
+        connection.execute("CREATE TABLE kept (number int CONSTRAINT older CHECK (number > 0))")
+    engine = create_engine(
+        "postgresql+psycopg://", creator=lambda: psycopg.connect(empty_database), poolclass=pool.NullPool
+    )
+    with (
+        engine.connect() as connection,
+        Operations.context(MigrationContext.configure(connection)),
+        pytest.raises(exc.IntegrityError, match='violates check constraint "older"'),
+    ):
+        add_rules("INSERT INTO kept VALUES (0);")
 
 
 def test_every_rule_has_its_condition_and_its_sentence() -> None:

@@ -83,12 +83,15 @@ def _row(sql: Query, said: str) -> dict[str, Any]:
     return dict(row["stored"])
 
 
+@pytest.mark.parametrize("before", ["", "remember('b', p_links => '[{\"target\": \"elsewhere\"}]')"])
 def test_a_transaction_that_writes_a_memory_again_and_again_needs_none_within(
-    shared_connection: psycopg.Connection[Any],
+    shared_connection: psycopg.Connection[Any], before: str
 ) -> None:
     """With one for each call, each version has a lock of its own, which later reads of the memory decode."""
     with shared_connection.transaction(force_rollback=True):
         shared_connection.execute("SELECT set_config('recall.tenant', 'acme', true)")
+        if before:
+            shared_connection.execute(f"SELECT recall.{before}".encode())
         for text in ("first", "second", "third"):
             shared_connection.execute("SELECT recall.remember(%s, p_key => 'k')", (text,))
         [row] = shared_connection.execute(
@@ -96,3 +99,15 @@ def test_a_transaction_that_writes_a_memory_again_and_again_needs_none_within(
             "FROM recall.memory m WHERE m.key = 'k'"
         ).fetchall()
     assert row["written"] == row["own"]
+
+
+def test_a_link_that_waits_for_a_memory_is_made_once_it_has_that_name(sql: Query) -> None:
+    """Also where a transaction has written the memory before."""
+    sql("SELECT recall.remember('b', p_key => 'k')")
+    sql("""SELECT recall.remember('b', p_key => 'source', p_links => '[{"target": "Later"}]')""")
+    sql("SELECT recall.remember('b', 'later', p_key => 'k')")
+    linked = (
+        "SELECT s.key AS src, d.key AS dst FROM recall.link l "
+        "JOIN recall.memory s ON s.id = l.src JOIN recall.memory d ON d.id = l.dst"
+    )
+    assert sql(linked) == [{"src": "source", "dst": "k"}]

@@ -108,9 +108,10 @@ END $$;
 
 -- remember_parsed_drafts: the second half of remember and remember_many: stores parsed drafts (NULL: rejected) by the
 -- rules of lock_tenant_rules. Ids, keys, links and vectors have the order of the drafts; the links are NULL if no
--- draft has any, and what they give is NULL if memories with their keys keep nothing. p_named says whether any has a name by which it may exist or be waited for, p_pinned whether any is
--- pinned. Returns ids and outcomes in the same order; no outcomes if all memories are new; `changed` and `stale` as
--- complete_drafts does. Most drafts are new memories without links, so each step that no draft needs is skipped.
+-- draft has any, and what they give is NULL if memories with their keys keep nothing. p_named says whether any has a name
+-- by which it may exist or be waited for, p_pinned whether any is pinned. Returns ids and outcomes in the same order; no
+-- outcomes if all memories are new; `changed` and `stale` as complete_drafts does. Most drafts are new memories without
+-- links, so each step that no draft needs is skipped.
 CREATE OR REPLACE FUNCTION recall_private.remember_parsed_drafts(
     p_rules record, p_drafts recall.memory[], p_ids bigint[], p_keys text[], p_links jsonb[], p_given jsonb[],
     p_named boolean, p_pinned boolean, p_embeddings halfvec[], p_revive boolean, p_now timestamptz,
@@ -136,7 +137,8 @@ BEGIN
         v_locked := v_stored.locked;
     ELSE
         IF p_links IS NOT NULL OR p_named AND recall_private.has_pending_links(p_rules.tenant) THEN
-            v_locked := (recall_private.lock_linked_memories(p_rules.tenant, p_drafts, p_links, '{}', true)).locked;
+            v_locked := (recall_private.lock_linked_memories(
+                p_rules.tenant, p_links, '{}', '{}', recall_private.sources_waiting_for(p_rules.tenant, p_drafts))).locked;
         END IF;
         v_rows := recall_private.insert_drafts(p_rules.tenant, p_drafts, p_now);
         ids := p_ids;

@@ -23,11 +23,12 @@ END $$;
 
 -- store_drafts_with_retry: store_drafts, correct even if other transactions store the same keys. If another transaction has
 -- just created or deleted one of the memories to be changed or linked, everything starts again without locks, since other
--- transactions may hold locks that come earlier in the order. A single draft without links, as agents store them, needs no
--- order: it keeps its lock. So it needs no subtransaction, with which each version of a memory that one transaction writes
--- often would have a lock of its own that all later reads decode: 1,200 writes took twice the time. If no key exists, all
--- drafts are new and have these ids; outcomes are then NULL. With p_given, the drafts are completed first, as
--- complete_drafts says; `drafts` are those that were stored.
+-- transactions may hold locks that come earlier in the order. Locks are given up by undoing a subtransaction. With one for
+-- each call, each version of a memory that one transaction writes often would have a lock of its own that all later reads
+-- decode: 1,200 writes took twice the time. So a single draft needs none where it takes no lock: it has no links, nothing
+-- waits for it, and its memory is new or was last written by this transaction, which has locked it against all others. If
+-- no key exists, all drafts are new and have these ids; outcomes are then NULL. With p_given, the drafts are completed
+-- first, as complete_drafts says; `drafts` are those that were stored.
 CREATE OR REPLACE FUNCTION recall_private.store_drafts_with_retry(
     p_tenant text, p_drafts recall.memory[], p_ids bigint[], p_keys text[], p_links jsonb[], p_given jsonb[],
     p_revive boolean, p_now timestamptz,
@@ -36,19 +37,23 @@ CREATE OR REPLACE FUNCTION recall_private.store_drafts_with_retry(
 )
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_linked boolean;
+    v_own bigint[];
+    v_waiting bigint[];
     v_stored record;
 BEGIN
     LOOP
-        v_linked := p_links IS NOT NULL OR recall_private.has_pending_links(p_tenant);
-        IF cardinality(p_drafts) = 1 AND NOT v_linked THEN
+        v_own := ARRAY(SELECT k.id FROM recall_private.memories_with_keys(p_tenant, p_keys) k);
+        v_waiting := recall_private.sources_waiting_for(p_tenant, p_drafts);
+        IF cardinality(p_drafts) = 1 AND p_links IS NULL AND v_waiting = '{}' AND (v_own = '{}' OR EXISTS (
+            SELECT FROM recall.memory m
+            WHERE m.tenant = p_tenant AND m.id = v_own[1] AND m.xmin = pg_current_xact_id_if_assigned()::xid)) THEN
             v_stored := recall_private.lock_and_store_drafts(
-                p_tenant, p_drafts, p_ids, p_keys, p_links, p_given, v_linked, p_revive, p_now);
-            EXIT WHEN NOT v_stored.overtaken;
+                p_tenant, p_drafts, p_ids, p_keys, p_links, p_given, v_own, v_waiting, p_revive, p_now);
+            EXIT WHEN NOT v_stored.overtaken;  -- else it was not new, and nothing is locked or stored
         ELSE
             BEGIN
                 v_stored := recall_private.lock_and_store_drafts(
-                    p_tenant, p_drafts, p_ids, p_keys, p_links, p_given, v_linked, p_revive, p_now);
+                    p_tenant, p_drafts, p_ids, p_keys, p_links, p_given, v_own, v_waiting, p_revive, p_now);
                 IF v_stored.overtaken THEN
                     RAISE SQLSTATE 'RC000';
                 END IF;
@@ -68,17 +73,17 @@ BEGIN
     stale := v_stored.stale;
 END $$;
 
--- lock_and_store_drafts: one attempt of store_drafts_with_retry: locks the memories to be changed or linked (p_linked: some
--- may be) before it reads them. If `overtaken`, it has to be undone.
+-- lock_and_store_drafts: one attempt of store_drafts_with_retry: locks the memories to be changed or linked before it reads
+-- them; p_own and p_waiting are those of lock_linked_memories. If `overtaken`, its locks and rows have to be undone.
 CREATE OR REPLACE FUNCTION recall_private.lock_and_store_drafts(
     p_tenant text, p_drafts recall.memory[], p_ids bigint[], p_keys text[], p_links jsonb[], p_given jsonb[],
-    p_linked boolean, p_revive boolean, p_now timestamptz,
+    p_own bigint[], p_waiting bigint[], p_revive boolean, p_now timestamptz,
     OUT ids bigint[], OUT outcomes text[], OUT written bigint[], OUT rewritten bigint[], OUT locked bigint[],
     OUT drafts recall.memory[], OUT changed jsonb[], OUT stale boolean[], OUT overtaken boolean
 )
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_linked record := recall_private.lock_linked_memories(p_tenant, p_drafts, p_links, p_keys, p_linked);
+    v_linked record := recall_private.lock_linked_memories(p_tenant, p_links, p_keys, p_own, p_waiting);
     v_earlier jsonb;
     v_completed record;
     v_stored record;

@@ -7,30 +7,44 @@ BEGIN
     RETURN EXISTS (SELECT FROM recall.pending_link p WHERE p.tenant = p_tenant);
 END $$;
 
--- lock_linked_memories: locks the memories that storing these drafts changes or links, before anything is stored. It
--- locks memories with the keys of the drafts, and those with links that wait for the drafts, against changes. It locks
--- the other ends of links against deletion. Returns what it locked, and in `overtaken` whether a memory was linked to
--- another one while this waited, or needs a stronger lock. Locks nothing if no key exists and no link is made or waited
--- for (not p_linked).
+-- sources_waiting_for: the memories with links that wait for one of these drafts. One index probe for each name.
+CREATE OR REPLACE FUNCTION recall_private.sources_waiting_for(p_tenant text, p_drafts recall.memory[]) RETURNS bigint[]
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF NOT recall_private.has_pending_links(p_tenant) THEN
+        RETURN '{}';
+    END IF;
+    -- OFFSET 0 as in lock_linked_memories.
+    RETURN ARRAY(
+        SELECT p.src FROM unnest(p_drafts) d
+        CROSS JOIN LATERAL unnest(ARRAY[d.key, d.title] || d.aliases) known
+        CROSS JOIN LATERAL (
+            SELECT o.src FROM recall.pending_link o
+            WHERE o.tenant = p_tenant AND lower(o.target) = lower(known) OFFSET 0) p);
+END $$;
+
+-- lock_linked_memories: locks the memories that storing drafts changes or links, before anything is stored. It locks
+-- p_own, those with the keys of the drafts, and p_waiting, those with links that wait for the drafts, against changes. It
+-- locks the other ends of links against deletion. Returns what it locked, and in `overtaken` whether a memory was linked
+-- to another one while this waited, or needs a stronger lock. Locks nothing if no key exists and no link is made or
+-- waited for.
 CREATE OR REPLACE FUNCTION recall_private.lock_linked_memories(
-    p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_keys text[], p_linked boolean,
+    p_tenant text, p_links jsonb[], p_keys text[], p_own bigint[], p_waiting bigint[],
     OUT locked bigint[], OUT overtaken boolean
 )
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_own bigint[] := ARRAY(SELECT k.id FROM recall_private.memories_with_keys(p_tenant, p_keys) k);
     v_ends bigint[];
-    v_waiting bigint[] := '{}';
 BEGIN
     locked := '{}';
     overtaken := false;
-    IF v_own = '{}' AND NOT p_linked THEN
+    IF p_own = '{}' AND p_waiting = '{}' AND p_links IS NULL THEN
         RETURN;
     END IF;
     -- OFFSET 0 keeps one index probe for each. If the planner assumes that a table is empty, it would compare every row
     -- with all of them.
     v_ends := ARRAY(
-        SELECT d.dst FROM recall_private.drafted_ends(p_tenant, v_own) d
+        SELECT d.dst FROM recall_private.drafted_ends(p_tenant, p_own) d
         UNION ALL
         SELECT k.id FROM recall_private.memories_with_keys(p_tenant, ARRAY(SELECT recall_private.link_targets(p_links))) k
         UNION ALL
@@ -38,21 +52,13 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT o.memory_id FROM recall.name o
             WHERE o.tenant = p_tenant AND o.name = recall_private.normalized_name(t) OFFSET 0) n);
-    IF p_linked THEN
-        v_waiting := ARRAY(
-            SELECT p.src FROM unnest(p_drafts) d
-            CROSS JOIN LATERAL unnest(ARRAY[d.key, d.title] || d.aliases) known
-            CROSS JOIN LATERAL (
-                SELECT o.src FROM recall.pending_link o
-                WHERE o.tenant = p_tenant AND lower(o.target) = lower(known) OFFSET 0) p);
-    END IF;
-    PERFORM recall_private.lock_memories(p_tenant, v_ends, v_own || v_waiting);
-    locked := v_ends || v_own || v_waiting;
-    -- A memory stored between the two reads above can be an end and have one of the keys. It is about to be changed, and
+    PERFORM recall_private.lock_memories(p_tenant, v_ends, p_own || p_waiting);
+    locked := v_ends || p_own || p_waiting;
+    -- A memory stored since p_own was read can be an end and have one of the keys. It is about to be changed, and
     -- its lock is too weak for that.
-    overtaken := EXISTS (SELECT FROM recall_private.drafted_ends(p_tenant, v_own) d WHERE d.dst <> ALL (v_ends))
+    overtaken := EXISTS (SELECT FROM recall_private.drafted_ends(p_tenant, p_own) d WHERE d.dst <> ALL (v_ends))
         OR v_ends <> '{}' AND EXISTS (
-            SELECT FROM recall_private.memories_with_keys(p_tenant, p_keys) k WHERE k.id <> ALL (v_own) AND k.id = ANY (v_ends));
+            SELECT FROM recall_private.memories_with_keys(p_tenant, p_keys) k WHERE k.id <> ALL (p_own) AND k.id = ANY (v_ends));
 END $$;
 
 -- drafted_ends: the memories to which earlier drafts linked these memories. One index probe for each.

@@ -8,11 +8,12 @@ INSERT INTO recall.layer (tenant, name, metabolic_rate, birth_weight, profile) V
     ('*', 'activity', 3, 1, 'activity')
 ON CONFLICT (tenant, name) DO NOTHING;
 
--- `balanced` is fitted: the weights of period and speaker by the order of hits (benchmarks/relevance_order.py), the others by
--- their probabilities (benchmarks/relevance.py), except those of author and graph, which are chosen. It was fitted to the
+-- `balanced` is fitted: the weights of period and speaker by the order of hits (benchmarks/relevance_order.py), the others
+-- by their probabilities (benchmarks/relevance.py), except those of author and graph, which are chosen. It was fitted to the
 -- 962 judged queries that there were before queries were adapted; fitted to all, it finds less. The other profiles are
--- `balanced` with some weights multiplied by a factor and the constants fitted again. docs/explanation says how good they are. In `identity` (questions about somebody) and `knowledge` (about facts), vitality counts less than
--- in `episodic` and `activity` (about events). `seed` and `rrf` are the blends of other systems, for comparison.
+-- `balanced` with some weights multiplied by a factor and the constants fitted again. docs/explanation says how good they
+-- are. In `identity` (questions about somebody) and `knowledge` (about facts), vitality counts less than in `episodic` and
+-- `activity` (about events). `seed` and `rrf` are the blends of other systems, for comparison.
 INSERT INTO recall.relevance_model (
     tenant, embedder, profile, form, intercept, similarity, no_similarity, token_similarity, no_token_similarity,
     coverage, information, name, author, cue, period, session_coverage, question, speaker, no_number, graph,
