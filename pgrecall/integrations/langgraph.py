@@ -148,10 +148,7 @@ class PgrecallStore(BaseStore):
         return item
 
     def _refresh(self, item: Item) -> None:
-        """Has the TTL of an item that was read begin anew, if it has one.
-
-        An edit cannot depend on what was read, so an item that is put in between gets this TTL.
-        """
+        """Has the TTL of an item begin anew, if it has one; an item that is put meanwhile gets it too."""
         stored = self._get_stored(memory_key(self._root, item.namespace, item.key))
         if stored is not None and (minutes := stored.metadata.get("ttl")):
             with suppress(MemoryNotFound):  # another process deleted it
