@@ -120,12 +120,12 @@ def _turns(
             tally.add(BOOKKEEPING if known else of_type("lines", kind_of(value)))
         elif (turn := read(place, value, item)) is not None:
             found.append(turn)
-            said[_said(item, tools)] += 1
+            said[_spoken(turn.author, turn.text)] += 1
     for one in found:
         if isinstance(one, Turn):
             yield one
             continue
-        text, kind = _said(one[2], tools), kind_of(one[1]["payload"])
+        text, kind = _spoken(*_message(one[2], Tally(), tools)), kind_of(one[1]["payload"])
         heard[kind, text] += 1
         if heard[kind, text] <= said[text]:
             tally.add(BOOKKEEPING)
@@ -135,9 +135,8 @@ def _turns(
             yield turn
 
 
-def _said(item: dict[str, Any], tools: bool) -> object:
-    """The role and text of an item or event, equal for both of a message: white space may differ."""
-    role, text = _message(item, Tally(), tools)
+def _spoken(role: str | None, text: str) -> object:
+    """What is equal for an item and an event of one message: white space may differ."""
     return role, "".join(without_tags(text, _ONLY_IN_ITEMS)[0].split())
 
 

@@ -16,11 +16,7 @@ from pgrecall.nouns.embedding import Embedded
 from pgrecall.nouns.memories.operations import list_memories
 from pgrecall.nouns.search._sync_log import UNLOGGED, log_hits, loggable
 from pgrecall.nouns.search._sync_run import SearchRun
-from pgrecall.nouns.search._sync_vectors import (
-    embedded,
-    query_vectors,
-    without_names,
-)
+from pgrecall.nouns.search._sync_vectors import embedded, query_vectors, without_names
 from pgrecall.nouns.search.found import Found
 from pgrecall.nouns.search.models import Hit, SearchFilter, SearchRequest, SearchResult
 from pgrecall.nouns.search.operations import (
