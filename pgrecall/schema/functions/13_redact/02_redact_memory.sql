@@ -22,7 +22,8 @@ DECLARE
     v_new jsonb;
 BEGIN
     SELECT jsonb_agg(jsonb_build_array(x.start, x.length, x.mark) ORDER BY x.start),
-           jsonb_agg(jsonb_build_array(x.start + x.moved, length(x.mark), substr(p_text, x.start + 1, x.length)) ORDER BY x.start)
+           jsonb_agg(jsonb_build_array(x.start + x.moved, length(x.mark), substr(p_text, x.start + 1, x.length), x.mark)
+                     ORDER BY x.start)
     INTO v_new, taken
     FROM (
         SELECT s.*, coalesce(sum(length(s.mark) - s.length) OVER (

@@ -28,7 +28,7 @@ BEGIN
     v_ids := ARRAY(SELECT i.memory_id FROM recall.plan_item i
                    WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.outcome = 'redacted' ORDER BY i.memory_id);
     PERFORM recall_private.log_changes(p_plan.tenant, v_ids, 'rewritten', p_now);
-    PERFORM recall_private.redact_log(p_plan);
+    PERFORM recall_private.redact_log(p_plan), recall_private.redact_plans(p_plan.tenant, recall_private.taken_by(p_plan));
     PERFORM recall_private.forget_words(p_plan.tenant, v_ids, v_words), recall_private.forget_samples(p_plan, v_words);
 END $$;
 
@@ -54,7 +54,7 @@ BEGIN
         UPDATE recall.search_log s SET session_id = v_session.redacted
         WHERE s.tenant = p_plan.tenant AND s.session_id = v_session.name;
     END LOOP;
-    FOR v_secret IN SELECT t FROM recall_private.taken_by(p_plan) t LOOP
+    FOR v_secret IN SELECT jsonb_object_keys(recall_private.taken_by(p_plan)) LOOP
         UPDATE recall.search_log s
         SET query = replace(s.query, v_secret, '[removed]'),
             queries = CASE WHEN s.queries IS NOT NULL THEN ARRAY(SELECT replace(q.query, v_secret, '[removed]')
@@ -62,6 +62,55 @@ BEGIN
         WHERE s.tenant = p_plan.tenant
           AND position(v_secret IN concat_ws(E'\n', s.query, array_to_string(s.queries, E'\n'))) > 0;
     END LOOP;
+END $$;
+
+-- redact_plans: replaces secrets, {secret: placeholder}, in what imports, merges and planned erasures keep of keys, sources,
+-- tags and targets of links. Undo does not give them back there either.
+CREATE OR REPLACE FUNCTION recall_private.redact_plans(p_tenant text, p_secrets jsonb) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    UPDATE recall.plan p SET options = recall_private.without_secrets(p.options, p_secrets)
+    WHERE p.tenant = p_tenant AND recall_private.quotes_one(p.options, p_secrets);
+    UPDATE recall.erasure e SET subject = recall_private.without_secrets(e.subject, p_secrets)
+    WHERE e.tenant = p_tenant AND recall_private.quotes_one(e.subject, p_secrets);
+    UPDATE recall.plan_item i SET before = recall_private.without_secrets(i.before, p_secrets),
+        added_tags = CASE WHEN i.added_tags IS NOT NULL THEN ARRAY(
+            SELECT jsonb_array_elements_text(recall_private.without_secrets(to_jsonb(i.added_tags), p_secrets))) END,
+        added_aliases = CASE WHEN i.added_aliases IS NOT NULL THEN ARRAY(
+            SELECT jsonb_array_elements_text(recall_private.without_secrets(to_jsonb(i.added_aliases), p_secrets))) END
+    WHERE i.tenant = p_tenant
+      AND recall_private.quotes_one(jsonb_build_array(i.before, i.added_tags, i.added_aliases), p_secrets);
+END $$;
+
+-- quotes_one: whether one of these secrets stands in a text of some JSON.
+CREATE OR REPLACE FUNCTION recall_private.quotes_one(p_json jsonb, p_secrets jsonb) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT EXISTS (SELECT FROM jsonb_object_keys(p_secrets) s
+                   WHERE position(trim('"' FROM to_jsonb(s)::text) IN p_json::text) > 0)
+$$;
+
+-- without_secrets: JSON in whose texts each of these secrets has its placeholder, longer ones first.
+CREATE OR REPLACE FUNCTION recall_private.without_secrets(p_json jsonb, p_secrets jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    v_text text := p_json #>> '{}';
+    v_one record;
+BEGIN
+    CASE jsonb_typeof(p_json)
+        WHEN 'object' THEN
+            RETURN (SELECT coalesce(jsonb_object_agg(e.key, recall_private.without_secrets(e.value, p_secrets)), '{}')
+                    FROM jsonb_each(p_json) e);
+        WHEN 'array' THEN
+            RETURN (SELECT coalesce(jsonb_agg(recall_private.without_secrets(e.value, p_secrets) ORDER BY e.place), '[]')
+                    FROM jsonb_array_elements(p_json) WITH ORDINALITY e(value, place));
+        WHEN 'string' THEN
+            FOR v_one IN SELECT e.key AS secret, e.value AS mark FROM jsonb_each_text(p_secrets) e ORDER BY length(e.key) DESC LOOP
+                v_text := replace(v_text, v_one.secret, v_one.mark);
+            END LOOP;
+            RETURN to_jsonb(v_text);
+        ELSE
+            RETURN p_json;
+    END CASE;
 END $$;
 
 -- forget_words: deletes what was computed from earlier texts of these memories and quotes them: comparisons with others,
@@ -94,7 +143,7 @@ SET default_statistics_target = 100 AS $$
 DECLARE
     -- Of each a part that arrays and JSON write as it is; NULL if it has none: then every column is analyzed.
     v_parts text[] := ARRAY(
-        SELECT lower((regexp_match(s.secret, '[A-Za-z0-9+/_-]{6,}'))[1]) FROM recall_private.taken_by(p_plan) s(secret)
+        SELECT lower((regexp_match(s.secret, '[A-Za-z0-9+/_-]{6,}'))[1]) FROM jsonb_object_keys(recall_private.taken_by(p_plan)) s(secret)
         UNION SELECT u FROM unnest(p_words) u WHERE length(u) >= 4);
     v_place record;
     v_places regclass[] := '{}';
@@ -122,11 +171,11 @@ BEGIN
     WHERE p.tenant = p_plan.tenant AND p.id = p_plan.id AND v_skipped IS NOT NULL;
 END $$;
 
--- taken_by: what a plan took out, once each.
-CREATE OR REPLACE FUNCTION recall_private.taken_by(p_plan recall.plan) RETURNS SETOF text
+-- taken_by: what a plan took out, and what it wrote instead: {secret: placeholder}.
+CREATE OR REPLACE FUNCTION recall_private.taken_by(p_plan recall.plan) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT DISTINCT s.span ->> 2
+    SELECT coalesce(jsonb_object_agg(s.span ->> 2, s.span ->> 3), '{}')
     FROM recall.redacted_text t
     CROSS JOIN LATERAL jsonb_array_elements(t.taken) u(unit)
     CROSS JOIN LATERAL jsonb_array_elements(u.unit -> 'places') p(place)

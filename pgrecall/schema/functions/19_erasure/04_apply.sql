@@ -195,7 +195,7 @@ CREATE OR REPLACE FUNCTION recall_private.sampled_places(p_tenant text) RETURNS 
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT p.relation FROM recall_private.places_of_memories(p_tenant) p
-    UNION ALL SELECT u::regclass FROM unnest(ARRAY['recall.access', 'recall.search_log', 'recall.lexeme']) u
+    UNION ALL SELECT u::regclass FROM unnest(ARRAY['recall.access', 'recall.search_log', 'recall.lexeme', 'recall.plan']) u
 $$;
 
 -- not_analyzed: those of these tables that this transaction has not analyzed, by name: it holds the lock of each that it has.
