@@ -391,6 +391,7 @@ BAD: list[Any] = [
     {}, [1], [{"id": 1}], None, [unit(places=[])], [unit(id=1.5)], [unit(version=-1)], [unit(digest="x")],
     [unit(path=["layer"])], [unit(spans=[[0, 0, "Key"]])], [unit(spans=[[5, 2, "Key"], [6, 1, "Key"]])],
     [unit(spans=[[0, 1, "hunter2"]])], [unit(spans={"a": 1})], [unit(spans=[])],
+    [unit(spans=[[2**31 - 1, 1, "Key"]])],
 ]  # fmt: skip
 
 

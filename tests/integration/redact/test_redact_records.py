@@ -20,7 +20,8 @@ def imported(query: Query, text: str, target: str) -> None:
     note = {"key": f"note {GITHUB}", "body": text, "source": URL, "links": [{"target": target}]}
     after = NOW + timedelta(hours=len(query("SELECT FROM recall.imports()")))
     query(
-        "SELECT FROM recall.store_imported(%s, NULL, %s::jsonb, p_now => %s)", (URL, json.dumps([note]), after)
+        "SELECT FROM recall.store_imported(%s, NULL, %s::jsonb, p_now => %s)",
+        (URL, json.dumps([note]), after),
     )
 
 
@@ -54,7 +55,9 @@ def test_plans_of_imports_and_merges_and_erasures_quote_it_no_more(
     assert query("SELECT FROM recall.memory WHERE key = %s", (f"note {PLACEHOLDER}",)) == []
 
 
-def test_the_planner_samples_nothing_that_was_taken_out(memory: Memory, query: Query, database_url: str) -> None:
+def test_the_planner_samples_nothing_that_was_taken_out(
+    memory: Memory, query: Query, database_url: str
+) -> None:
     memory.remember_many([Draft(f"Token {GITHUB} of {number}.") for number in range(9)], now=NOW)
     plan = memory.plans.redact(now=NOW)
     memory.plans.apply(plan.id, now=LATER)

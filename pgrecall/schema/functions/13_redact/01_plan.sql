@@ -69,7 +69,7 @@ BEGIN
             pg_input_is_valid(v_span ->> 0, 'int') AND pg_input_is_valid(v_span ->> 1, 'int')
             AND (v_span ->> 2) ~ '^[A-Za-z][A-Za-z ]{0,59}$', false) THEN
             RETURN false;
-        ELSIF (v_span ->> 0)::int < v_end OR (v_span ->> 1)::int NOT BETWEEN 1 AND 1000000 THEN
+        ELSIF (v_span ->> 0)::int NOT BETWEEN v_end AND 10000000 OR (v_span ->> 1)::int NOT BETWEEN 1 AND 1000000 THEN
             RETURN false;
         END IF;
         v_end := (v_span ->> 0)::bigint + (v_span ->> 1)::int;
@@ -115,6 +115,9 @@ BEGIN
         PERFORM recall_private.raise_invalid('The findings must be an array of {id, version, digest, places}.',
             'Let a client find them: `pgrecall plan redact`.');
     END IF;
+    -- Waits for transactions that delete one of them, so that it is not planned.
+    PERFORM recall_private.lock_memories(v_tenant, ARRAY(
+        SELECT (f.unit ->> 'id')::bigint FROM jsonb_array_elements(p_found) f(unit)));
     v_plan := recall_private.add_plan(v_tenant, 'redact', '{}', '{}', p_now);
     INSERT INTO recall.plan_item (tenant, plan_id, memory_id, place, vitality, reason, findings)
     SELECT v_tenant, v_plan, g.id, g.place, 0, 'Secrets.', g.findings

@@ -144,11 +144,6 @@ BEGIN
                  EXCEPT SELECT unnest(tsvector_to_array(v_new.search_text)));
 END $$;
 
--- has_other_key: whether another memory has this key.
-CREATE OR REPLACE FUNCTION recall_private.has_other_key(p_tenant text, p_memory_id bigint, p_key text) RETURNS boolean
-LANGUAGE sql STABLE
-RETURN EXISTS (SELECT FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = p_key AND m.id <> p_memory_id);
-
 -- redact_memory: replaces the secrets of an item of a plan, whose memory is locked. Returns why it was skipped, or the words
 -- that left.
 CREATE OR REPLACE FUNCTION recall_private.redact_memory(p_item recall.plan_item, OUT note text, OUT words text[])
@@ -178,17 +173,20 @@ BEGIN
            OR recall_private.metadata_problem(v_done.texts -> 'metadata') IS NOT NULL THEN
             note := 'too long with the placeholder';
             RETURN;
-        ELSIF recall_private.has_other_key(p_item.tenant, p_item.memory_id, v_done.texts ->> 'key') THEN
-            note := 'another memory has its key with the placeholder';
-            RETURN;
         END IF;
         v_written := v_written || v_done.texts;
         v_taken := v_taken || jsonb_build_array(v_done.taken);
     END LOOP;
-    FOR i IN 1 .. cardinality(v_written) LOOP
-        words := words || recall_private.write_texts(
-            p_item.tenant, p_item.memory_id, (v_taken -> (i - 1) ->> 'version')::int, v_written[i]);
-    END LOOP;
+    BEGIN
+        FOR i IN 1 .. cardinality(v_written) LOOP
+            words := words || recall_private.write_texts(
+                p_item.tenant, p_item.memory_id, (v_taken -> (i - 1) ->> 'version')::int, v_written[i]);
+        END LOOP;
+    EXCEPTION WHEN unique_violation THEN
+        note := 'another memory has its key with the placeholder';
+        words := '{}';
+        RETURN;
+    END;
     INSERT INTO recall.redacted_text (tenant, plan_id, memory_id, taken)
     VALUES (p_item.tenant, p_item.plan_id, p_item.memory_id, v_taken);
 END $$;

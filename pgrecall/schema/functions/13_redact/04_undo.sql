@@ -33,10 +33,12 @@ DECLARE
     v_path text[];
     v_name text;
     v_texts jsonb;
+    v_key jsonb;
     v_whole boolean := true;
 BEGIN
     FOR v_unit IN SELECT * FROM jsonb_array_elements(p_kept.taken) LOOP
         v_texts := recall_private.version_texts(p_kept.tenant, p_kept.memory_id, (v_unit ->> 'version')::int);
+        v_key := jsonb_build_object('key', v_texts -> 'key');
         FOR v_place IN
             SELECT p.value FROM jsonb_array_elements(v_unit -> 'places') WITH ORDINALITY p(value, place)
             ORDER BY p.value -> 'name' = 'true' DESC NULLS LAST, p.place DESC  -- names first, from without
@@ -50,9 +52,7 @@ BEGIN
                 ELSE
                     v_texts := recall_private.renamed_field(v_texts, v_path, v_name);
                 END IF;
-            ELSIF md5(v_texts #>> v_path) = v_place ->> 'digest'
-               AND NOT (v_path[1] = 'key' AND recall_private.has_other_key(p_kept.tenant, p_kept.memory_id,
-                            recall_private.replaced_spans(v_texts ->> 'key', v_place -> 'spans'))) THEN
+            ELSIF md5(v_texts #>> v_path) = v_place ->> 'digest' THEN
                 v_texts := jsonb_set(v_texts, v_path, to_jsonb(
                     recall_private.replaced_spans(v_texts #>> v_path, v_place -> 'spans')));
             ELSE
@@ -60,7 +60,13 @@ BEGIN
             END IF;
         END LOOP;
         CONTINUE WHEN v_texts IS NULL;
-        PERFORM recall_private.write_texts(p_kept.tenant, p_kept.memory_id, (v_unit ->> 'version')::int, v_texts);
+        BEGIN
+            PERFORM recall_private.write_texts(p_kept.tenant, p_kept.memory_id, (v_unit ->> 'version')::int, v_texts);
+        EXCEPTION WHEN unique_violation THEN  -- another memory has its key
+            v_whole := false;
+            PERFORM recall_private.write_texts(
+                p_kept.tenant, p_kept.memory_id, (v_unit ->> 'version')::int, v_texts || v_key);
+        END;
     END LOOP;
     RETURN v_whole;
 END $$;

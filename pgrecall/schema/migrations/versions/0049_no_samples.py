@@ -14,4 +14,5 @@ def upgrade() -> None:
         op.execute(
             f"ALTER TABLE recall.{table} ALTER COLUMN {column} TYPE jsonb, ALTER COLUMN {column} SET STATISTICS 0"
         )
+    op.execute("DROP FUNCTION IF EXISTS recall_private.has_other_key")
     op.execute("DROP FUNCTION IF EXISTS recall_private.taken_by(recall.plan)")  # another result

@@ -1,0 +1,56 @@
+"""Redact plans beside others: no error of Postgres, and what cannot be done is a note of the plan."""
+
+from __future__ import annotations
+
+from pgrecall import Memory
+from tests.concurrency.crowd import call, connected, in_background
+from tests.databases import Query
+from tests.integration.prune.prune_tools import NOW
+from tests.integration.redact.test_redact import GITHUB
+from tests.waiting import blocked
+
+APPLY = "apply_plan(%s, %s)"
+CREATE = "remember('Another.', p_key => %s, p_now => %s)"
+
+
+def test_a_memory_that_is_deleted_meanwhile_is_not_planned(
+    memory: Memory, database_url: str, query: Query
+) -> None:
+    gone, stays = (memory.remember(f"Token {GITHUB} {number}").id for number in range(2))
+    found = (
+        "plan_redact((SELECT jsonb_agg(jsonb_build_object('id', memory_id, 'version', version, 'digest', digest, "
+        '\'places\', \'[{"path": ["body"], "spans": [[6, 40, "GitHub Token"]]}]\'::jsonb)) '
+        "FROM recall.stored_texts()), p_now => %s)"
+    )
+    with connected(database_url) as first, connected(database_url) as second:
+        with first.transaction():
+            call(first, "forget(%s, true, %s)", gone, NOW)
+            waiting = in_background(second, found, NOW)
+            blocked(first)
+        number = waiting()
+    assert [item.id for item in memory.plans.get(number).items] == [stays]
+
+
+def test_a_key_that_another_memory_just_gets_stays_with_it(
+    memory: Memory, database_url: str, query: Query
+) -> None:
+    placeholder = "to [removed: GitHub Token]"
+    note = memory.remember("The winch.", key=f"to {GITHUB}").id
+    with connected(database_url) as first, connected(database_url) as second:
+        refused = memory.plans.redact(now=NOW).id
+        with first.transaction():
+            other = call(first, CREATE, placeholder, NOW)
+            waiting = in_background(second, APPLY, refused, NOW)
+            blocked(first)
+        waiting()
+        [item] = memory.plans.get(refused).items
+        assert (item.outcome, item.note) == ("skipped", "another memory has its key with the placeholder")
+        memory.forget(other, hard=True, now=NOW)
+        applied = memory.plans.redact(now=NOW).id
+        assert memory.plans.apply(applied, now=NOW).redacted == (note,)
+        with first.transaction():
+            other = call(first, CREATE, f"to {GITHUB}", NOW)
+            waiting = in_background(second, "undo_plan(%s, %s)", applied, NOW)
+            blocked(first)
+        assert waiting() == 0
+    assert (memory.get(placeholder).id, memory.get(f"to {GITHUB}").id) == (note, other)
