@@ -10,6 +10,10 @@ DECLARE
     v_new boolean := to_regrole(quote_ident(v_role)) IS NULL;
     v_other text;
 BEGIN
+    IF v_role ~ '^pg_' OR v_role IN ('recall_reader', 'recall_app', 'recall_worker') THEN  -- all its members would get more
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = format('Role %I stands for rights of others.', v_role),
+            HINT = 'Name a role that somebody logs in as.';
+    END IF;
     -- Before anything is done, what is missing as one statement that an administrator can run.
     IF to_regrole(v_rights) IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege', MESSAGE = format('There is no role %I on this server.', v_rights),

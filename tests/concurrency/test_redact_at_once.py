@@ -18,8 +18,9 @@ def test_a_memory_that_is_deleted_meanwhile_is_not_planned(
 ) -> None:
     gone, stays = (memory.remember(f"Token {GITHUB} {number}").id for number in range(2))
     found = (
-        "plan_redact((SELECT jsonb_agg(jsonb_build_object('id', memory_id, 'version', version, 'digest', digest, "
-        '\'places\', \'[{"path": ["body"], "spans": [[6, 40, "GitHub Token"]]}]\'::jsonb)) '
+        "plan_redact((SELECT jsonb_agg(jsonb_build_object('id', memory_id, 'version', version, "
+        "'digest', digest, 'places', jsonb_build_array(jsonb_build_object("
+        "'path', ARRAY['body'], 'spans', jsonb_build_array(jsonb_build_array(6, 40, 'Key')))))) "
         "FROM recall.stored_texts()), p_now => %s)"
     )
     with connected(database_url) as first, connected(database_url) as second:

@@ -1,4 +1,4 @@
-"""What a redact plan takes out is quoted by no other plan, no erasure, no export and no sample of the planner."""
+"""What a redact plan takes out is quoted by no other plan, erasure, export and sample of the planner."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from pgrecall import DatabaseUnsuitable, Memory
+from pgrecall import DatabaseUnsuitable, InvalidInput, Memory
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.nouns.keys.operations import new_token
 from pgrecall.schema import roles
@@ -54,6 +54,17 @@ def log_in(database_url: str) -> Iterator[LogIn]:
     with psycopg.connect(database_url, autocommit=True) as admin:
         for role in made:
             admin.execute(f"DROP ROLE {role}".encode())
+
+
+@pytest.mark.parametrize("role", ["recall_reader", "recall_app", "pg_monitor"])
+def test_a_role_that_stands_for_rights_is_no_login(database_url: str, role: str) -> None:
+    """Its members, of any tenant, would all get these rights."""
+    granted = "SELECT roleid, member FROM pg_auth_members WHERE member = %s::regrole"
+    with psycopg.connect(database_url) as admin:
+        before = admin.execute(granted, (role,)).fetchall()
+        with pytest.raises(InvalidInput, match=f"^Role {role} stands for rights of others"):
+            roles.create(database_url, role, may="worker", tenant="acme", password=None)
+        assert admin.execute(granted, (role,)).fetchall() == before
 
 
 def test_a_role_may_be_kept_out_of_the_log_by_many_at_once(log_in: LogIn, database_url: str) -> None:
