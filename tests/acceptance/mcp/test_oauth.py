@@ -468,6 +468,14 @@ def test_a_key_that_may_only_read_writes_in_no_session_of_another(world: World) 
     assert world.run("SELECT count(*) FROM recall.memory WHERE body = 'Written by a reader.'") == [(0,)]
 
 
+def test_an_address_without_a_path_is_sent_its_code(world: World) -> None:
+    bare, person = "https://agents.example", world.person()
+    client = registered(world.served, redirect_uris=[bare])["client_id"]
+    page = person.asked(authorization(client, redirect_uri=bare))
+    code = values_of(person.decides(page))["code"]
+    assert exchanged(world.served, client, code, redirect_uri=bare).status_code == 200
+
+
 def test_no_client_revokes_what_another_has(world: World) -> None:
     _, got = world.tokens()
     other = registered(world.served, client_name="Another")["client_id"]

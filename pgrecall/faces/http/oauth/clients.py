@@ -61,7 +61,8 @@ def register(client: OAuthClientInformationFull) -> None:
         RegistrationError: a redirect URI is not safe, or there are too many.
     """
     name = "".join(letter for letter in client.client_name or "" if letter.isprintable())
-    redirects = client.redirect_uris or []
+    # As later requests write them: an address without a path has the path /.
+    redirects = [AnyUrl(str(each)) for each in client.redirect_uris or []]
     if not _are_safe(redirects):
         raise RegistrationError(
             "invalid_redirect_uri",
