@@ -10,14 +10,17 @@ from contextlib import suppress
 MAX_CHARACTERS = 300
 
 
+def on_one_line(words: str) -> str:
+    """All of a text on one line, printable; what is not printable parts words like a space."""
+    return " ".join("".join(c if c.isprintable() else " " for c in words).split())
+
+
 def in_one_line(words: object) -> str:
     """The first line of what somebody said: printable, short, without its full stop. Empty for no text."""
     if not isinstance(words, str):
         return ""
     lines = words[: 4 * MAX_CHARACTERS].strip().splitlines() or [""]
-    printable = "".join(c if c.isprintable() else " " for c in lines[0])
-    short = " ".join(printable.split())[:MAX_CHARACTERS]
-    return short.rstrip(". ")
+    return on_one_line(lines[0])[:MAX_CHARACTERS].rstrip(". ")
 
 
 def message_of(error: BaseException) -> str:

@@ -24,6 +24,7 @@ from pgrecall.search.endpoint_limits import (
     has_too_many_lists,
     read_answer,
 )
+from pgrecall.search.foreign_words import message_of, on_one_line
 from pgrecall.search.quoted_texts import texts_in, without_quotations
 from pgrecall.setting_types import Secret
 
@@ -160,11 +161,13 @@ class Endpoint:
             ) from error
         except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
             raise _TransientError(
-                f"no connection, or it broke ({error})", hint=f"Check that it runs, and {prefix}_URL."
+                f"no connection, or it broke ({message_of(error)})",
+                hint=f"Check that it runs, and {prefix}_URL.",
             ) from error
         except httpx.HTTPError as error:
             raise self._wording.error(
-                f"The {noun} at {self.shown} cannot be asked: {error}.", hint=f"Check {prefix}_URL."
+                f"The {noun} at {self.shown} cannot be asked: {message_of(error)}.",
+                hint=f"Check {prefix}_URL.",
             ) from error
         if status != httpx.codes.OK:
             raise self._refusal(status, headers, self._message(answer, texts))
@@ -214,7 +217,7 @@ class Endpoint:
             return ""
         if self._key:
             message = self._key.removed_from(message)
-        line = without_quotations(" ".join(message.split())[:_READ], texts)
+        line = without_quotations(on_one_line(message[: 4 * _READ])[:_READ], texts)
         return f": {line[:_SHOWN].rstrip('. ')}"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pgrecall.search.foreign_words import on_one_line
+
 RUN = 16
 """Characters in a row that count as a quotation. Shorter texts are found as a whole."""
 
@@ -22,7 +24,7 @@ def texts_in(body: Mapping[str, Any]) -> list[str]:
 
 def without_quotations(message: str, texts: list[str]) -> str:
     """A message of one line, with an ellipsis in place of what it repeats of these texts."""
-    lines = [" ".join(text.split()) for text in texts]
+    lines = [on_one_line(text) for text in texts]
     for line in lines:
         if _MIN_LENGTH <= len(line) < RUN:
             message = message.replace(line, _LEFT_OUT)

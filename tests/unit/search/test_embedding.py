@@ -241,6 +241,17 @@ def test_the_key_never_shows(
     assert KEY not in repr(embedder) + repr(vars(embedder)) + caplog.text
 
 
+@pytest.mark.parametrize("status", [400, 429, 503])
+def test_an_error_holds_nothing_that_a_terminal_obeys(
+    endpoint: Endpoint, embedder: HttpEmbedder, status: int
+) -> None:
+    said = "\x1b]0;title\x07no \x9b31msuch\u202e\u2028\r model\x00"
+    endpoint.replies = [Reply(status, json.dumps({"error": {"message": said}}).encode())]
+    sentence = failure(embedder)
+    assert sentence.isprintable()
+    assert "]0;title no 31msuch model" in sentence
+
+
 SECRET = "The gate code of Ann's house is 4711, and the dog is called Rex."
 
 
@@ -251,6 +262,7 @@ SECRET = "The gate code of Ann's house is 4711, and the dog is called Rex."
         f"cannot embed {SECRET!r}",
         f"input[1] = {SECRET[:40]}... is too long",
         f"bad\ninput: {SECRET.replace(' ', chr(10))}",
+        f"bad input: {SECRET.replace(' ', chr(27))}",
         "unknown words: Rex 4711",
     ],
 )
