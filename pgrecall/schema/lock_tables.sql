@@ -6,5 +6,6 @@ BEGIN
         SELECT 'LOCK TABLE ' || string_agg(c.oid::regclass::text, ', ' ORDER BY c.relname <> 'memory', c.oid)
                || ' IN ACCESS EXCLUSIVE MODE'
         FROM pg_class c
-        WHERE c.relnamespace = 'recall'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition);
+        WHERE c.relnamespace = 'recall'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+          AND pg_has_role(c.relowner, 'USAGE'));  -- a table of another role is none of ours
 END $$;

@@ -24,7 +24,7 @@ from pgrecall.schema.state import state_of
 PART = ".part"
 """The end of the name of a backup that is being written."""
 
-_EXTENSIONS = ("vector", "pg_trgm", "unaccent")
+EXTENSIONS = ("vector", "pg_trgm", "unaccent")
 
 _FULL = ("No space left", "could not write", "File too large", "Disk quota", "SIGXFSZ")
 """How pg_dump says that it could not write its file."""
@@ -110,7 +110,7 @@ def _dump(url: str, timeout: float) -> tuple[str, Sequence[str | Path], Mapping[
         "--format=custom",
         *(f"--schema={name}" for name in ASIDE),
         "--lock-wait-timeout=60s",
-        *(f"--extension={name}" for name in _EXTENSIONS),
+        *(f"--extension={name}" for name in EXTENSIONS),
     ]
     return revision, command, variables
 

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import BinaryIO
@@ -17,6 +18,7 @@ from pgrecall.database.connections import connect
 from pgrecall.database.server import Row, require_suitable, server_facts
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, SchemaMismatch
 from pgrecall.schema.aside import ASIDE, brought_back, refuse_remains
+from pgrecall.schema.backups.making import EXTENSIONS
 from pgrecall.schema.backups.programs import find_program, output_of
 from pgrecall.schema.backups.script import run_script
 from pgrecall.schema.migrate import Upgrade, upgrade
@@ -24,6 +26,12 @@ from pgrecall.schema.state import NO_REVISION, head_revision, known_revisions
 
 _SIGN = b"PGDMP"
 """What every file of pg_dump in its custom format begins with."""
+
+_OURS = re.compile(
+    rf"; \d+ \d+ ((COMMENT - )?SCHEMA (- )?|[A-Z ]+ )({'|'.join(ASIDE)}) "
+    rf"|; \d+ \d+ EXTENSION - ({'|'.join(EXTENSIONS)}) "
+)
+"""An entry of a dump that belongs to pgrecall."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +56,8 @@ def restore_backup(
     Roles that log in are not part of a backup, their bindings to tenants are.
 
     Args:
-        source: a file of :func:`make_backup`, or of ``pg_dump --format=custom``.
+        source: a file of :func:`make_backup`, or of ``pg_dump --format=custom``; other schemas in it are left
+            out.
         replace: whether the database may hold memories; they are dropped once the restored ones are complete.
         timeout: seconds to connect.
         progress: called with the name of each step before it begins.
@@ -139,7 +148,9 @@ def _require_dump(source: Path, name: str) -> None:
 
 
 def _entries(program: Path, source: Path, name: str) -> list[str]:
-    """The list of contents, without comments on extensions, which only a superuser may restore.
+    """The list of what is ours in a dump: one of a whole database may hold anything else.
+
+    Without comments on extensions, which only a superuser may restore.
 
     Raises:
         InvalidInput: the file is damaged, or holds no memories.
@@ -156,7 +167,7 @@ def _entries(program: Path, source: Path, name: str) -> list[str]:
             f"{name} is a dump of another database: it has no memories.",
             hint="Give a file of `pgrecall backup create`.",
         )
-    return [line for line in listed if not re.search(r"; \d+ \d+ COMMENT - EXTENSION ", line)]
+    return [line for line in listed if _OURS.search(line)]
 
 
 def _revision(program: Path, source: Path, name: str) -> str:
@@ -208,6 +219,13 @@ def _require_free(connection: psycopg.Connection[Row], *, replace: bool) -> None
             "This database has tables of pgrecall already.",
             hint="Restore into another database (--database-url, or --data-dir for an embedded one), or use "
             "--replace, which deletes what they hold.",
+        )
+    dependents = connection.execute((files("pgrecall.schema") / "dependents.sql").read_bytes()).fetchall()
+    if dependents:
+        named = ", ".join(row["object"] for row in dependents[:5])
+        raise InvalidInput(
+            f"What is outside of pgrecall depends on the memories here, {len(dependents)} in all: {named}.",
+            hint="A restore would drop it, or its link to them. Drop it, and create it again afterwards.",
         )
 
 

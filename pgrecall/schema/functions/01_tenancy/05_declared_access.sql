@@ -20,6 +20,8 @@ SET search_path FROM CURRENT AS $$
       -- For the owner alone: bindings, digests of keys, sessions and tokens, readers, residents, and the table of Alembic.
       AND c.relname NOT IN ('tenant_role', 'api_key', 'page_session', 'oauth_grant', 'reader', 'resident', 'alembic_version')
       AND (p.policy = 'own' OR c.relname IN ('job_run', 'layer', 'relevance_model', 'rerank_model'))
+      -- A table that somebody has put there may have none.
+      AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant')
 $$;
 
 -- protect_table: enables row security and creates the declared policies on one table.
@@ -34,8 +36,8 @@ BEGIN
 END $$;
 
 -- apply_declared_access: makes owners, rights, row security and policies agree with the declaration. Returns the number
--- of changes. Only for the owner. It takes two passes, because a right that is revoked as a whole may have to be granted
--- again in part.
+-- of changes. Only for the owner; tables of roles that it may not act as stay as they are. It takes two passes, because a right
+-- that is revoked as a whole may have to be granted again in part.
 CREATE OR REPLACE FUNCTION recall_private.apply_declared_access() RETURNS int
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -44,7 +46,10 @@ DECLARE
     v_statement text;
 BEGIN
     FOR v_pass IN 1 .. 2 LOOP
-        FOREACH v_statement IN ARRAY ARRAY(SELECT p.fix FROM recall.access_problems() p WHERE p.ours) LOOP
+        FOREACH v_statement IN ARRAY ARRAY(
+            SELECT p.fix FROM recall.access_problems() p WHERE p.ours AND p.fix <> ALL (ARRAY(
+                SELECT f.fix FROM recall_private.table_problems() f JOIN pg_class c ON c.oid = f.relation
+                WHERE NOT pg_has_role(c.relowner, 'USAGE')))) LOOP
             EXECUTE v_statement;
             v_changed := v_changed + 1;
         END LOOP;

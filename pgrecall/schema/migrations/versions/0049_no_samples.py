@@ -9,10 +9,9 @@ depends_on = None
 
 
 def upgrade() -> None:
-    for table, column in (("redacted_text", "taken"), ("erasure", "subject")):
-        # A type that stays as it is rewrites nothing, and deletes the samples that there are.
-        op.execute(
-            f"ALTER TABLE recall.{table} ALTER COLUMN {column} TYPE jsonb, ALTER COLUMN {column} SET STATISTICS 0"
-        )
+    # A type that stays as it is rewrites nothing, and deletes the samples that there are.
+    op.execute("ALTER TABLE recall.redacted_text ALTER COLUMN taken TYPE jsonb")
+    op.execute("ALTER TABLE recall.redacted_text ALTER COLUMN taken SET STATISTICS 0")
+    op.execute("ALTER TABLE recall.erasure ALTER COLUMN subject SET STATISTICS 0")
     op.execute("DROP FUNCTION IF EXISTS recall_private.has_other_key")
     op.execute("DROP FUNCTION IF EXISTS recall_private.taken_by(recall.plan)")  # another result
