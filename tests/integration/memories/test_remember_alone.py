@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from pgrecall import Memory
 from tests.databases import Query
 
 pytestmark = pytest.mark.in_turns
@@ -99,6 +100,23 @@ def test_a_transaction_that_writes_a_memory_again_and_again_needs_none_within(
             "FROM recall.memory m WHERE m.key = 'k'"
         ).fetchall()
     assert row["written"] == row["own"]
+
+
+def test_a_memory_that_was_there_before_is_locked_in_one_within_once(
+    memory: Memory, database_url: str
+) -> None:
+    """The first call may have to give up its lock; all later ones have it."""
+    memory.remember("long ago", key="k")
+    with psycopg.connect(database_url) as connection:
+        connection.execute("SELECT set_config('recall.tenant', 'acme', true)")
+        connection.execute("SELECT pg_current_xact_id()")
+        written = []
+        for text in ("first", "second", "third"):
+            connection.execute("SELECT recall.remember(%s, p_key => 'k')", (text,))
+            written += connection.execute(
+                "SELECT m.xmin = pg_current_xact_id()::xid FROM recall.memory m WHERE m.key = 'k'"
+            ).fetchall()
+    assert written == [(False,), (True,), (True,)]
 
 
 def test_a_link_that_waits_for_a_memory_is_made_once_it_has_that_name(sql: Query) -> None:

@@ -21,6 +21,14 @@ BEGIN
     RETURN v_blank;
 END $$;
 
+-- is_written_here: whether the transaction of a row that can be seen is this one, or a part of it: those come after it, and
+-- nobody sees what others have not committed.
+CREATE OR REPLACE FUNCTION recall_private.is_written_here(p_xmin xid) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT coalesce(pg_current_xact_id_if_assigned() IS NOT NULL AND age(p_xmin) <= 0 AND pg_xact_status(
+        (pg_current_xact_id_if_assigned()::text::bigint - least(age(p_xmin), 0))::text::xid8) = 'in progress', false)
+$$;
+
 -- store_drafts_with_retry: store_drafts, correct even if other transactions store the same keys. If another transaction has
 -- just created or deleted one of the memories to be changed or linked, everything starts again without locks, since other
 -- transactions may hold locks that come earlier in the order. Locks are given up by undoing a subtransaction. With one for
@@ -46,7 +54,7 @@ BEGIN
         v_waiting := recall_private.sources_waiting_for(p_tenant, p_drafts);
         IF cardinality(p_drafts) = 1 AND p_links IS NULL AND v_waiting = '{}' AND (v_own = '{}' OR EXISTS (
             SELECT FROM recall.memory m
-            WHERE m.tenant = p_tenant AND m.id = v_own[1] AND m.xmin = pg_current_xact_id_if_assigned()::xid)) THEN
+            WHERE m.tenant = p_tenant AND m.id = v_own[1] AND recall_private.is_written_here(m.xmin))) THEN
             v_stored := recall_private.lock_and_store_drafts(
                 p_tenant, p_drafts, p_ids, p_keys, p_links, p_given, v_own, v_waiting, p_revive, p_now);
             EXIT WHEN NOT v_stored.overtaken;  -- else it was not new, and nothing is locked or stored
