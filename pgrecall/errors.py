@@ -24,13 +24,22 @@ Each error has the values of its message as attributes, and ``hint``: one senten
 from __future__ import annotations
 
 
+_LONGEST, _KEPT = 2000, 500
+"""Characters of a sentence that is shown whole, and of each end of a longer one; as in SQL."""
+
+
+def shortened(sentence: str) -> str:
+    """A sentence without the middle of a long value that it quotes."""
+    return sentence if len(sentence) <= _LONGEST else f"{sentence[:_KEPT]} … {sentence[-_KEPT:]}"
+
+
 class RecallError(Exception):
     """Root of the tree. ``str(error)`` is the message followed by the hint."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = shortened(message)
+        self.hint = shortened(hint)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".strip()
