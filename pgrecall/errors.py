@@ -23,7 +23,6 @@ Each error has the values of its message as attributes, and ``hint``: one senten
 
 from __future__ import annotations
 
-
 _LONGEST, _KEPT = 2000, 500
 """Characters of a sentence that is shown whole, and of each end of a longer one; as in SQL."""
 
