@@ -128,7 +128,11 @@ def open_bytes(path: Path, root: Path | None = None) -> BinaryIO:
         packed = gzip.GzipFile(fileobj=file)
         packed.myfileobj = cast(FileIO, file)  # else it leaves open what it was given
         file = cast(BinaryIO, packed)
-    return as_utf8(file)
+    try:
+        return as_utf8(file)  # reads the first bytes
+    except READ_FAULTS:
+        file.close()
+        raise
 
 
 def read_lines(path: Path, *, cut: list[str] | None = None) -> Iterator[tuple[int, bytes | None]]:

@@ -7,13 +7,15 @@ import json
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
+from typing import BinaryIO
 from zipfile import ZipFile
 
 import pytest
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers import detect
+from pgrecall.importers import detect, files
 from pgrecall.importers.encodings import WINDOWS_1252, WRONG_BYTES, decode
+from pgrecall.importers.files import open_within
 from pgrecall.nouns.imports.report import Problem, Skipped
 from pgrecall.nouns.memories.models import Draft
 
@@ -173,3 +175,19 @@ def test_a_foreign_line_costs_no_neighbour(tmp_path: Path) -> None:
     assert [draft.body[-1] for draft in drafts] == ["0", "1", "2"]
     assert [problem.reason.partition(":")[0] for problem in problems] == ["line 3"]
     assert notices[0].places == (f"{tmp_path / 'r.jsonl'}: line 2",)
+
+
+def test_a_packed_file_that_cannot_be_read_is_closed_at_once(tmp_path: Path) -> None:
+    broken = tmp_path / "notes.jsonl.gz"
+    broken.write_bytes(b"no archive")
+    opened: list[BinaryIO] = []
+
+    def note(path: Path, root: Path | None) -> BinaryIO:
+        opened.append(open_within(path, root))
+        return opened[-1]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(files, "open_within", note)
+        with pytest.raises(OSError, match="Not a gzipped file"):
+            files.open_bytes(broken)
+    assert [file.closed for file in opened] == [True]
