@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 from pgrecall import Memory
-from tests.concurrency.crowd import call, connected, in_background
+from tests.concurrency.crowd import call, connected, deadlocks, in_background
 from tests.databases import Query
 from tests.integration.prune.prune_tools import NOW
-from tests.integration.redact.test_redact import GITHUB
+from tests.integration.redact.test_redact import GITHUB, URL, held
 from tests.waiting import blocked
 
 APPLY = "apply_plan(%s, %s)"
+APPLY_ALL = "current_tenant(), (SELECT count(*) FROM recall.apply_plan(%s, %s))"
 CREATE = "remember('Another.', p_key => %s, p_now => %s)"
 
 
@@ -55,3 +58,24 @@ def test_a_key_that_another_memory_just_gets_stays_with_it(
             blocked(first)
         assert waiting() == 0
     assert (memory.get(placeholder).id, memory.get(f"to {GITHUB}").id) == (note, other)
+
+
+def test_an_import_that_goes_on_has_its_memories_first(
+    memory: Memory, database_url: str, query: Query
+) -> None:
+    """Both change the plan of the import and the memory: in one order, or they would wait for each other."""
+    note, other = ({"key": key, "body": f"Token {GITHUB} of {key}.", "source": URL} for key in ("a", "b"))
+    store = "SELECT FROM recall.store_imported(%s, %s, %s::jsonb, p_now => %s)"
+    query(store, (URL, None, json.dumps([note, other]), NOW))
+    plan = memory.plans.redact(now=NOW).id
+    with connected(database_url) as first, connected(database_url) as second:
+        with first.transaction():
+            first.execute(store, (URL, 1, json.dumps([{"key": "c", "body": "New."}]), NOW))
+            waiting = in_background(second, APPLY_ALL, plan, NOW)
+            blocked(first)
+            first.execute(store, (URL, 1, json.dumps([note | {"tags": ["new"]}]), NOW))
+        assert waiting() == 2
+        assert deadlocks(first) == 0
+    notes = {item.note for item in memory.plans.get(plan).items}
+    assert notes == {None, "rewritten since"}
+    assert held(query) == {"memory", "memory_version"}
