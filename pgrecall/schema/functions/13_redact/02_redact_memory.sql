@@ -144,6 +144,27 @@ BEGIN
                  EXCEPT SELECT unnest(tsvector_to_array(v_new.search_text)));
 END $$;
 
+-- with_own_key: the result of redacted_unit; with the id of the memory after its key, if another memory has that.
+CREATE OR REPLACE FUNCTION recall_private.with_own_key(
+    p_item recall.plan_item, p_texts jsonb, p_taken jsonb, OUT texts jsonb, OUT taken jsonb
+)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_key text := p_texts ->> 'key';
+    v_more text := '+' || p_item.memory_id;
+BEGIN
+    texts := p_texts;
+    taken := p_taken;
+    IF EXISTS (SELECT FROM recall.memory m WHERE m.tenant = p_item.tenant AND m.key = v_key AND m.id <> p_item.memory_id) THEN
+        texts := jsonb_set(texts, '{key}', to_jsonb(v_key || v_more));
+        taken := jsonb_set(taken, '{places}', (
+            SELECT jsonb_agg(CASE WHEN p.value -> 'path' = '["key"]' THEN p.value || jsonb_build_object(
+                       'spans', p.value -> 'spans' || jsonb_build_array(jsonb_build_array(length(v_key), length(v_more), '')),
+                       'digest', md5(v_key || v_more)) ELSE p.value END ORDER BY p.place)
+            FROM jsonb_array_elements(taken -> 'places') WITH ORDINALITY p(value, place)));
+    END IF;
+END $$;
+
 -- redact_memory: replaces the secrets of an item of a plan, whose memory is locked. Returns why it was skipped, or the words
 -- that left.
 CREATE OR REPLACE FUNCTION recall_private.redact_memory(p_item recall.plan_item, OUT note text, OUT words text[])
@@ -164,6 +185,7 @@ BEGIN
             RETURN;
         END IF;
         v_done := recall_private.redacted_unit(v_texts, v_unit);
+        v_done := recall_private.with_own_key(p_item, v_done.texts, v_done.taken);
         IF length(v_done.texts ->> 'title') > 1000 OR length(v_done.texts ->> 'body') > 1000000
            OR greatest(length(v_done.texts ->> 'key'), (
                   SELECT max(length(l)) FROM jsonb_array_elements_text(v_done.texts -> 'links') l)) > 1000

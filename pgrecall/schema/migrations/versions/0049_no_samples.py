@@ -13,5 +13,4 @@ def upgrade() -> None:
     op.execute("ALTER TABLE recall.redacted_text ALTER COLUMN taken TYPE jsonb")
     op.execute("ALTER TABLE recall.redacted_text ALTER COLUMN taken SET STATISTICS 0")
     op.execute("ALTER TABLE recall.erasure ALTER COLUMN subject SET STATISTICS 0")
-    op.execute("DROP FUNCTION IF EXISTS recall_private.has_other_key")
     op.execute("DROP FUNCTION IF EXISTS recall_private.taken_by(recall.plan)")  # another result
