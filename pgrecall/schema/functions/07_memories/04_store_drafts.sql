@@ -24,7 +24,7 @@ END $$;
 -- is_written_here: whether the transaction of a row that can be seen is this one, or a part of it: those come after it, and
 -- nobody sees what others have not committed.
 CREATE OR REPLACE FUNCTION recall_private.is_written_here(p_xmin xid) RETURNS boolean
-LANGUAGE sql STABLE AS $$
+LANGUAGE sql VOLATILE AS $$
     SELECT coalesce(pg_current_xact_id_if_assigned() IS NOT NULL AND age(p_xmin) <= 0 AND pg_xact_status(
         (pg_current_xact_id_if_assigned()::text::bigint - least(age(p_xmin), 0))::text::xid8) = 'in progress', false)
 $$;
