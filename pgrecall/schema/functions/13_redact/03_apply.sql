@@ -73,6 +73,20 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.redact_plans(p_tenant text, p_secrets jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
+    -- Most secrets stand in none. They are looked for in long texts: row by row, 200 in 45,000 items took 8 s, not .7.
+    WITH kept AS MATERIALIZED (
+        SELECT string_agg(jsonb_build_array(i.before, i.added_tags, i.added_aliases)::text, '') AS texts
+        FROM recall.plan_item i
+        WHERE i.tenant = p_tenant AND num_nonnulls(i.before, i.added_tags, i.added_aliases) > 0
+        GROUP BY i.plan_id, i.memory_id / 1000
+        UNION ALL SELECT p.options::text FROM recall.plan p WHERE p.tenant = p_tenant
+        UNION ALL SELECT e.subject::text FROM recall.erasure e WHERE e.tenant = p_tenant
+    )
+    SELECT coalesce(jsonb_object_agg(s.key, s.value), '{}') INTO p_secrets FROM jsonb_each(p_secrets) s
+    WHERE EXISTS (SELECT FROM kept k WHERE position(recall_private.as_quoted(s.key) IN k.texts) > 0);
+    IF p_secrets = '{}' THEN
+        RETURN;
+    END IF;
     UPDATE recall.plan p SET options = recall_private.without_secrets(p.options, p_secrets)
     WHERE p.tenant = p_tenant AND recall_private.quotes_one(p.options, p_secrets);
     UPDATE recall.erasure e SET subject = recall_private.without_secrets(e.subject, p_secrets)
@@ -86,11 +100,16 @@ BEGIN
       AND recall_private.quotes_one(jsonb_build_array(i.before, i.added_tags, i.added_aliases), p_secrets);
 END $$;
 
+-- as_quoted: a text as it stands in the text of some JSON.
+CREATE OR REPLACE FUNCTION recall_private.as_quoted(p_text text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN trim('"' FROM to_jsonb(p_text)::text);
+
 -- quotes_one: whether one of these secrets stands in a text of some JSON.
 CREATE OR REPLACE FUNCTION recall_private.quotes_one(p_json jsonb, p_secrets jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT EXISTS (SELECT FROM jsonb_object_keys(p_secrets) s
-                   WHERE position(trim('"' FROM to_jsonb(s)::text) IN p_json::text) > 0)
+                   WHERE position(recall_private.as_quoted(s) IN p_json::text) > 0)
 $$;
 
 -- without_secrets: JSON in whose texts each of these secrets has its placeholder, longer ones first.
@@ -147,7 +166,8 @@ SET default_statistics_target = 100 AS $$
 DECLARE
     -- Of each a part that arrays and JSON write as it is; NULL if it has none: then every column is analyzed.
     v_parts text[] := ARRAY(
-        SELECT lower((regexp_match(s.secret, '[A-Za-z0-9+/_-]{6,}'))[1]) FROM jsonb_object_keys(recall_private.taken_by(p_plan)) s(secret)
+        SELECT lower((regexp_match(s.secret, '[A-Za-z0-9+/_-]{6,}'))[1])
+        FROM jsonb_object_keys(recall_private.taken_by(p_plan)) s(secret)
         UNION SELECT u FROM unnest(p_words) u WHERE length(u) >= 4);
     v_place record;
     v_places regclass[] := '{}';
