@@ -12,10 +12,10 @@ from tests.integration.prune.prune_tools import cut_off
 from tests.model.association import first_uses
 from tests.model.noted import Noted, Received
 from tests.model.parameters import PRESETS, REVIVAL_DAYS, USES
+from tests.model.spreading import spread_targets
 from tests.model.state import Search
 from tests.model.vitality import Event, fraction, without_repeats
 from tests.model.writing import Writing
-from tests.vitality_reference.spreading import spread_targets
 
 Use = Mapping[str, Any]
 

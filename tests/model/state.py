@@ -12,8 +12,8 @@ from tests.model.history import Change, Changes
 from tests.model.links import Links
 from tests.model.noted import Noted
 from tests.model.parameters import PRESETS, SETTINGS, ZONES, Rates
-from tests.model.vitality import MINUTE, Aging, Event, Terms, counted
-from tests.vitality_reference.spreading import add_spread
+from tests.model.spreading import add_spread
+from tests.model.vitality import MINUTE, Aging, Event, Terms, whole, without_repeats
 
 
 @dataclass
@@ -127,7 +127,8 @@ class State:
 
     def whole_accesses(self, memory: Noted) -> list[datetime]:
         """When each was, oldest first."""
-        return counted(memory.log, self.burst)
+        log = without_repeats(memory.log, self.burst)
+        return whole((event.at, event.weight) for event in log)[0]
 
     def terms(self, memory: Noted, now: datetime, youngest: timedelta = MINUTE) -> Terms:
         """The terms of S, with every access at least this old."""

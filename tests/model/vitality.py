@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
+from operator import attrgetter
+from typing import Any, Protocol, TypeVar
 
 from tests.model.parameters import Rates
 
@@ -14,6 +16,19 @@ EXACT = 8
 """So many newest accesses count at their own times."""
 
 MINUTE, HOUR, DAY = (timedelta(minutes=1), timedelta(hours=1), timedelta(days=1))
+
+
+T = TypeVar("T")
+E = TypeVar("E", bound="Repeatable")
+
+
+class Repeatable(Protocol):
+    """An access that may repeat another."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def session(self) -> str | None: ...
 
 
 def fraction(weight: float) -> Fraction:
@@ -34,29 +49,28 @@ class Event:
     """The memory whose access this is a copy of, for its keeper."""
 
 
-def without_repeats(log: Iterable[Event], burst: timedelta) -> list[Event]:
-    """The first of each run of the same kind in the same session with gaps under ten minutes, by time."""
-    newest: dict[tuple[str, str], datetime] = {}
+def without_repeats(log: Iterable[E], burst: Any, at: Callable[[E], Any] = attrgetter("at")) -> list[E]:
+    """The first of each run of the same kind in the same session with gaps below a burst, by time."""
+    newest: dict[tuple[str, str], Any] = {}
     kept = []
-    for event in sorted(log, key=lambda each: each.at):
+    for event in sorted(log, key=at):
         if event.session is not None:
-            run = (event.kind, event.session)
-            before = newest.get(run)
-            newest[run] = event.at
-            if before is not None and event.at - before < burst:
+            run, before = (event.kind, event.session), newest.get((event.kind, event.session))
+            newest[run] = at(event)
+            if before is not None and at(event) - before < burst:
                 continue
         kept.append(event)
     return kept
 
 
-def counted(log: Iterable[Event], burst: timedelta) -> list[datetime]:
-    """The time of each whole access, oldest first: where the sum of the weights passes a unit."""
-    times: list[datetime] = []
+def whole(weighted: Iterable[tuple[T, Fraction]]) -> tuple[list[T], Fraction]:
+    """The time of each whole access, where the sum of the weights passes a unit, and what is left over."""
+    times: list[T] = []
     total = Fraction(0)
-    for event in without_repeats(log, burst):
-        total += event.weight
-        times += [event.at] * (int(total) - len(times))
-    return times
+    for at, weight in weighted:
+        total += weight
+        times += [at] * (int(total) - len(times))
+    return times, total - len(times)
 
 
 @dataclass(frozen=True)

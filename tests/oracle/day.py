@@ -7,8 +7,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 from tests.model.acts.upkeep import Upkeep
-from tests.model.acts.using import Using
-from tests.model.acts.writing import LAYERS, Writing
+from tests.model.acts.writing import LAYERS
 from tests.model.faces import Face, Values
 from tests.model.judging import Judge
 from tests.model.stage import Act, Reached
@@ -23,7 +22,7 @@ BEGIN = timedelta(hours=30)
 LENGTH = timedelta(hours=26)
 
 
-class Day(Writing, Using, Upkeep):
+class Day(Upkeep):
     """What happens, by a seed. The same seed makes the same choices; only the moment of the run differs."""
 
     def __init__(self, world: World, seed: int) -> None:

@@ -17,8 +17,7 @@ from tests.conftest import NOW
 from tests.databases import runner
 from tests.integration.dedupe.dedupe_tools import export
 from tests.model.acts.upkeep import Upkeep
-from tests.model.acts.using import Using
-from tests.model.acts.writing import LAYERS, Writing
+from tests.model.acts.writing import LAYERS
 from tests.model.book import Book
 from tests.model.faces import Face, Sql, Values
 from tests.model.judging import Judge
@@ -45,7 +44,7 @@ TENANTS = ("acme", "globex")
 seeds = st.integers(0, 2**32)
 
 
-class Play(Writing, Using, Upkeep):
+class Play(Upkeep):
     """The acts in SQL, with few keys that drafts share, and settings that change."""
 
     def __init__(self, connection: psycopg.Connection[Any], counts: Counter[str]) -> None:
@@ -129,7 +128,7 @@ class Play(Writing, Using, Upkeep):
 ACTS: dict[str, Act] = {act.__name__: act for act in (
     Play.remember, Play.remember_wrongly, Play.record, Play.record_nearly, Play.link, Play.supersede,
     Play.forget, Play.pin, Play.edit, Play.restore, Play.ask, Play.show, Play.verdict, Play.look,
-    Play.look_around, Play.job, Play.prune, Play.apply, Play.undo, Play.merge_and_undo, Play.change_layer,
+    Play.look_around, Play.job, Play.prune, Play.apply_any, Play.undo, Play.merge_and_undo, Play.change_layer,
     Play.use_preset, Play.configure, Play.trespass,
 )}  # fmt: skip
 

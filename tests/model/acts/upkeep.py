@@ -9,14 +9,16 @@ from psycopg.rows import dict_row
 
 from tests.integration.prune.prune_tools import cut_off
 from tests.model import filters, merging, pruning
+from tests.model.acts.using import Using
+from tests.model.acts.writing import Writing
 from tests.model.faces import Face, Rows
-from tests.model.stage import Reached, Stage
+from tests.model.stage import Reached
 
 JOBS = ("fold", "expire", "statistics", "verify", "rebuild", "vitality", "graph")
 ACTIVATIONS = "SELECT memory_id, vitality, zone, cut_size FROM recall.activation WHERE tenant = %s"
 
 
-class Upkeep(Stage):
+class Upkeep(Writing, Using):
     # Jobs
 
     def job(self, tenant: Reached, _: Face) -> None:
@@ -87,14 +89,19 @@ class Upkeep(Stage):
         assert {one for one in candidates if not graph[one]} <= set(planned)
         tenant.prunings[number] = pruning.planned(book, planned, self.now)
         self.counts["planned"] += len(planned)
-        if self.dice.random() < 0.5:
-            self.apply(tenant, face)
+        if self.dice.random() < 0.7:
+            between = (self.pin, self.edit, self.record, self.link, self.ask)
+            for act in self.dice.sample(between, self.dice.randint(0, 2)):
+                act(tenant, face)
+            self.apply(tenant, face, number)
 
-    def apply(self, tenant: Reached, face: Face) -> None:
+    def apply_any(self, tenant: Reached, face: Face) -> None:
+        if tenant.prunings:
+            self.apply(tenant, face, self.dice.choice(list(tenant.prunings)))
+
+    def apply(self, tenant: Reached, face: Face, number: int) -> None:
         """Applies a prune plan of any age: what has changed since is skipped, with its reason."""
-        if not tenant.prunings:
-            return
-        number, book = self.dice.choice(list(tenant.prunings)), tenant.book
+        book = tenant.book
         plan = tenant.prunings[number]
         self.refused(self.other(tenant).sql.apply, number, self.now)
         if plan.state != "planned" or self.now - plan.made > timedelta(days=7):
