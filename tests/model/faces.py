@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 import psycopg
 from psycopg.rows import dict_row
@@ -20,35 +20,9 @@ Rows = list[Values]
 Found = tuple[int | None, list[Values]]
 """The id of the logged search, and its hits."""
 
+USE = ("memory_id", "kind", "at", "session_id", "idempotency_key")
 Outcomes = dict[int, tuple[str, str | None]]
 """What became of each memory of a plan, and why it was skipped."""
-
-
-class Face(Protocol):
-    """One way to call pgrecall as one tenant. Times are given, so that a day can be played at once."""
-
-    name: str
-
-    def remember(self, drafts: Sequence[Values], now: datetime) -> list[tuple[int, str]]: ...
-    def record(self, items: Sequence[Values], now: datetime) -> int: ...
-    def link(self, source: int, target: int, relation: str, weight: float, now: datetime) -> bool: ...
-    def supersede(self, old: int, new: int, now: datetime) -> bool: ...
-    def forget(self, memory: int, hard: bool, now: datetime) -> bool: ...
-    def pin(self, memory: int, pinned: bool, now: datetime) -> bool: ...
-    def judge(self, verdict: str, search: int, ids: Sequence[int], now: datetime) -> int: ...
-    def search(self, request: Values, now: datetime) -> Found: ...
-    def list(self, wanted: Values, order: str, limit: int, now: datetime) -> Rows: ...
-    def get(self, memory: int, now: datetime) -> Values: ...
-    def status(self, now: datetime) -> Values: ...
-    def edit(self, memory: int, fields: Values, now: datetime) -> str: ...
-    def versions(self, memory: int) -> Rows: ...
-    def diff(self, memory: int, earlier: int, later: int | None) -> Rows: ...
-    def restore(self, memory: int, version: int, now: datetime) -> str: ...
-    def changes(self, since: str | None, limit: int, kinds: Sequence[Any] | None) -> Rows: ...
-    def change_cursor(self) -> str: ...
-    def plan_dedupe(self, now: datetime) -> Values: ...
-    def apply(self, plan: int, now: datetime) -> Outcomes: ...
-    def undo(self, plan: int, now: datetime) -> int: ...
 
 
 class Sql:
@@ -89,8 +63,7 @@ class Sql:
 
     def record(self, items: Sequence[Values], now: datetime) -> int:
         if len(items) == 1:
-            names = ("memory_id", "kind", "at", "session_id", "idempotency_key")
-            use = [items[0].get(name) for name in names]
+            use = [items[0].get(name) for name in USE]
             return int(self.value("record_access(%s, %s, %s, %s, %s, %s)", *use, now))
         return int(self.value("record_accesses(%s, %s)", as_json(items), now))
 
@@ -176,16 +149,7 @@ class Client:
         return [(one.id, one.outcome) for one in stored]
 
     def record(self, items: Sequence[Values], now: datetime) -> int:
-        accesses = [
-            Access(
-                item["memory_id"],
-                item["kind"],
-                item["at"],
-                item.get("session_id"),
-                item.get("idempotency_key"),
-            )
-            for item in items
-        ]
+        accesses = [Access(*(item.get(name) for name in USE)) for item in items]  # type: ignore[arg-type]
         return self.memory.record_accesses(accesses, now=now)
 
     def link(self, source: int, target: int, relation: str, weight: float, now: datetime) -> bool:

@@ -9,10 +9,10 @@ from typing import Any
 
 from tests.model import filters
 from tests.model.book import Book
-from tests.model.faces import Face, Values
+from tests.model.faces import Values
 from tests.model.history import SAID, Change, stored_fields
 from tests.model.noted import Noted
-from tests.model.stage import Reached
+from tests.model.stage import Face, Reached
 from tests.model.vitality import DAY
 
 CLOSE = 1e-9

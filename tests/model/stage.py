@@ -14,14 +14,17 @@ import pytest
 
 from pgrecall.errors import RecallError
 from tests.model.book import Book
-from tests.model.faces import Client, Face, Sql, Values
-from tests.model.http_face import Refused
+from tests.model.faces import Client, Sql, Values
+from tests.model.http_face import Http, Refused
 from tests.model.merging import Plan
 from tests.model.noted import Noted
 from tests.model.pruning import Pruning
 
 if TYPE_CHECKING:
     from tests.model.judging import Judge
+
+Face = Sql | Client | Http
+"""Ways to call pgrecall as one tenant. Times are given, so that a day can be played at once."""
 
 REFUSALS = (psycopg.Error, RecallError, Refused, ValueError)
 SQLSTATES = {"22023", "P0002"}

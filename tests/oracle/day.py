@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 from tests.model.acts.upkeep import Upkeep
 from tests.model.acts.writing import LAYERS
-from tests.model.faces import Face, Values
+from tests.model.faces import Values
 from tests.model.judging import Judge
-from tests.model.stage import Act, Reached
+from tests.model.stage import Act, Face, Reached
 from tests.model.vitality import DAY
 from tests.oracle.faults import FAULTS
 from tests.oracle.world import World

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from pgrecall.errors import DatabaseTimeout, DatabaseUnavailable
-from tests.model.faces import Face, as_json
-from tests.model.stage import Reached
+from tests.model.faces import as_json
+from tests.model.stage import Face, Reached
 from tests.waiting import until
 
 if TYPE_CHECKING:

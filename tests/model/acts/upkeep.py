@@ -11,8 +11,8 @@ from tests.integration.prune.prune_tools import cut_off
 from tests.model import filters, merging, pruning
 from tests.model.acts.using import Using
 from tests.model.acts.writing import Writing
-from tests.model.faces import Face, Rows
-from tests.model.stage import Reached
+from tests.model.faces import Rows
+from tests.model.stage import Face, Reached
 
 JOBS = ("fold", "expire", "statistics", "verify", "rebuild", "vitality", "graph")
 ACTIVATIONS = "SELECT memory_id, vitality, zone, cut_size FROM recall.activation WHERE tenant = %s"

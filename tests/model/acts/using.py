@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.model.faces import Face, Rows, Values
-from tests.model.stage import Reached, Stage
+from tests.model.faces import Rows, Values
+from tests.model.stage import Face, Reached, Stage
 from tests.model.vitality import DAY
 
 KINDS = ("read", "reference", "used", "used", "retrieval", "write")

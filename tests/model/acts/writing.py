@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.model.faces import Face, Values
-from tests.model.stage import Reached, Stage
+from tests.model.faces import Values
+from tests.model.stage import Face, Reached, Stage
 from tests.model.vitality import DAY
 
 LAYERS = ("entity", "knowledge", "episodic", "activity")
