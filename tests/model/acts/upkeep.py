@@ -76,7 +76,8 @@ class Upkeep(Writing, Using):
 
     def prune(self, tenant: Reached, face: Face) -> None:
         """Plans what to archive: candidates, of which none is all that holds others together."""
-        self.run_job(tenant, "fold")
+        for job in ("fold", "graph"):
+            self.run_job(tenant, job)
         book, sql = tenant.book, tenant.sql
         candidates = book.prune_candidates(self.now)
         rows = sql.rows("prune_candidates(p_now => %s)", self.now)
@@ -121,6 +122,8 @@ class Upkeep(Writing, Using):
         book.archive(gone, "pruned", self.now, number)
         plan.state = "applied"
         self.counts["pruned"] += len(gone)
+        if gone and self.dice.random() < 0.5:
+            self.record_one(tenant, face, self.dice.choice(sorted(gone)), "used")
 
     def undo(self, tenant: Reached, face: Face) -> None:
         if not tenant.prunings:

@@ -44,6 +44,10 @@ class Using(Stage):
         items = self.uses(tenant)
         assert face.record(items, self.now) == tenant.book.record(items, self.now)
 
+    def record_one(self, tenant: Reached, face: Face, memory: int, kind: str) -> None:
+        use = {"memory_id": memory, "kind": kind, "at": self.now, "session_id": None, "idempotency_key": None}
+        assert face.record([use], self.now) == tenant.book.record([use], self.now)
+
     def record_nearly(self, tenant: Reached, face: Face) -> None:
         """Uses at the bounds of what counts, with keys of others; one that cannot be stops all."""
         items = [
