@@ -13,7 +13,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.scale import SCALE, tell
 from tests.stateful.machine import ACTS, Machine
 
-EXAMPLES, STEPS = 16, 30
+EXAMPLES, STEPS = 24, 30
 
 
 @pytest.mark.timeout(600 * SCALE)
