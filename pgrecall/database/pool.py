@@ -120,16 +120,13 @@ class Database:
         self._open_pool().resize(min(connections, self._limits.pool_size), self._limits.pool_size)
 
     @contextmanager
-    def transaction(self, tenant: str, *, durable: bool = True) -> Iterator[BoundedConnection]:
-        """A transaction that acts for ``tenant``; committed at the end, rolled back on any error.
-
-        Without ``durable`` its commit does not wait for the disk.
-        """
+    def transaction(self, tenant: str) -> Iterator[BoundedConnection]:
+        """A transaction that acts for ``tenant``; committed at the end, rolled back on any error."""
         pool = self._open_pool()
         with self._limits.translating_errors(pool), pool.connection() as connection:
             connection.deadline = self._limits.deadline()
             with connection.transaction():
-                connection.execute(*self._limits.opening(tenant, durable=durable))
+                connection.execute(*self._limits.opening(tenant, durable=True))
                 yield connection
 
     @property

@@ -17,8 +17,8 @@ from tests.concurrency.crowd import connected, deadlocks, in_processes
 from tests.conftest import NOW
 from tests.databases import Query
 from tests.integration.access.use_tools import KIND_WEIGHTS, states, summary_of
+from tests.model.access_log import LoggedAccess, fold
 from tests.scale import SCALE, tell
-from tests.vitality_reference.access_log import LoggedAccess, fold
 
 THREADS, PROCESSES = 13, 3
 SECONDS = 4.0

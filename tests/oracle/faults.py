@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 
-from pgrecall.errors import DatabaseTimeout, DatabaseUnavailable, RecallError
-from tests.oracle.faces import Face, as_json
-from tests.oracle.http_face import Refused
-from tests.oracle.world import Reached
+from pgrecall.errors import DatabaseTimeout, DatabaseUnavailable
+from tests.model.faces import as_json
+from tests.model.stage import Face, Reached
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def lost_answer(day: Day, tenant: Reached, _: Face) -> None:
     """The answer to accesses with keys is lost: the client asks again, and each counts once."""
     if items := _with_keys(day, tenant):
         _meanwhile(day, lambda: tenant.client.record(items, day.now), lambda _: day.world.line.lose_answers())
-        tenant.book.record(items)
+        tenant.book.record(items, day.now)
 
 
 def lost_store(day: Day, tenant: Reached, _: Face) -> None:
@@ -97,7 +96,7 @@ def killed_meanwhile(day: Day, tenant: Reached, face: Face) -> None:
         count = _meanwhile(
             day, lambda: chosen.record(items, day.now), lambda pid: day.world.admin.execute(KILL, (pid,))
         )
-        assert count == tenant.book.record(items), count
+        assert count == tenant.book.record(items, day.now), count
 
 
 def _with_keys(day: Day, tenant: Reached) -> list[dict[str, Any]]:
@@ -127,23 +126,7 @@ def _meanwhile(day: Day, call: Callable[[], object], deed: Callable[[int], objec
     return answers[0]
 
 
-def trespass(day: Day, tenant: Reached, face: Face) -> None:
-    """Ids of another tenant's memories are unknown here, whatever is asked."""
-    other = day.dice.choice([each for each in day.world.tenants if each is not tenant])
-    if not other.book.memories:
-        return
-    foreign = day.dice.choice(list(other.book.memories))
-    refusals = (psycopg.Error, RecallError, Refused, ValueError)
-    with pytest.raises(refusals):
-        face.get(foreign, day.now)
-    with pytest.raises(refusals):
-        face.record([{"memory_id": foreign, "kind": "used", "at": day.now}], day.now)
-    with pytest.raises(refusals):
-        face.forget(foreign, True, day.now)
-
-
 FAULTS = {
     cancelled: 2, killed: 2, too_slow: 1, idle_cut: 1, lost_answer: 2, lost_store: 1, killed_meanwhile: 2,
-    trespass: 3,
 }  # fmt: skip
 """How often each comes, beside calls that nothing disturbs."""

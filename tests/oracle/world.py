@@ -18,33 +18,15 @@ from pgrecall.settings import Settings
 from tests.acceptance.http.http_tools import Served, serving
 from tests.conftest import DIMENSIONS
 from tests.faults.wire import Wire, wire
-from tests.oracle.book import Book
-from tests.oracle.faces import Client, Face, Sql
-from tests.oracle.http_face import Http
-from tests.oracle.merging import Plan
+from tests.model.book import Book
+from tests.model.faces import Client, Sql
+from tests.model.http_face import Http
+from tests.model.stage import Reached
 from tests.waiting import PATIENCE, until
 
 BLOCKED = "SELECT pid FROM pg_stat_activity WHERE usename = %s AND wait_event_type = 'Lock' LIMIT 1"
 SETTLED = "SELECT pg_snapshot_xmin(pg_current_snapshot()) > %s::text::xid8"
 TENANTS = tuple(f"tenant{number}" for number in range(8))
-
-
-@dataclass
-class Reached:
-    """One tenant: what the oracle knows of it, and the ways to it."""
-
-    book: Book
-    sql: Sql
-    client: Client
-    http: Http
-    cursor: str | None = None
-    """How far the log of changes has been read."""
-    merged: Plan | None = None
-    """The plan of duplicates that is applied."""
-
-    @property
-    def faces(self) -> tuple[Face, ...]:
-        return self.sql, self.client, self.http
 
 
 @dataclass
@@ -109,7 +91,7 @@ def opened(url: str) -> Iterator[World]:
             sql, client = Sql(own, tenant), memory.for_tenant(tenant)
             stack.callback(sql.close)
             service = stack.enter_context(served.as_holder(client.keys.create("the oracle").secret))
-            world.tenants.append(Reached(Book(tenant), sql, Client(client), Http(service)))
+            world.tenants.append(Reached(Book(tenant), sql, (Client(client), Http(service))))
         yield world
 
 

@@ -74,8 +74,8 @@ def not_drawn(plan: PrunePlan, graph: Graph) -> str:
     return " ".join(parts)
 
 
-def affected(plan: PrunePlan, max_nodes: int = MAX_NODES) -> Graph:
-    """Returns planned and kept-back memories with their links, at most ``most`` of them.
+def affected(plan: PrunePlan) -> Graph:
+    """Returns planned and kept-back memories with their links, at most MAX_NODES of them.
 
     Components with a kept-back memory come first, then the largest.
     """
@@ -84,7 +84,7 @@ def affected(plan: PrunePlan, max_nodes: int = MAX_NODES) -> Graph:
     around = _around(links)
     free = {item.id for item in plan.items if not item.impact.links_in + item.impact.links_out}
     pieces: list[tuple[Node, ...]] = []
-    room, unlinked_room, unlinked, known = max_nodes, _MAX_UNLINKED, 0, 0
+    room, unlinked_room, unlinked, known = MAX_NODES, _MAX_UNLINKED, 0, 0
     for piece in _pieces(nodes, around):
         known += len(piece)
         alone = len(piece) == 1 and piece[0].kind != "kept"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pgrecall.faces import plan_words
-from pgrecall.faces import wording as words
+from pgrecall.faces import plan_words, wording
 from pgrecall.faces.charts.axes import ZONES
 from pgrecall.faces.charts.plan_chart import known_nodes, plan_chart
 from pgrecall.faces.charts.vitality_histogram import plan_histogram, planned_counts
@@ -37,7 +36,7 @@ def plan_values(plan: PrunePlan) -> dict[str, Any]:
         "summary": plan_words.summary(plan),
         "remarks": plan_words.remarks(plan),
         "options": plan_words.options_words(plan.options),
-        "bounds_words": words.bounds_words(),
+        "bounds_words": wording.bounds_words(),
         "zones": _zones(plan.report),
         "graph": plan_chart(plan),
         "links_listed": _links(plan),
@@ -71,24 +70,24 @@ def _environment() -> Environment:
 def _terms(terms: VitalityTerms) -> str:
     """Describes the number of accesses and the terms of S that are not zero."""
     values = ((name, getattr(terms, name)) for name in ("recent", "tail", "spread", "revival"))
-    parts = ", ".join(f"{name} {words.amount(value)}" for name, value in values if value > 0)
-    return f"{words.counted(terms.accesses, 'access', 'accesses')}: {parts or 'nothing is left of them'}"
+    parts = ", ".join(f"{name} {wording.amount(value)}" for name, value in values if value > 0)
+    return f"{wording.counted(terms.accesses, 'access', 'accesses')}: {parts or 'nothing is left of them'}"
 
 
 def _name(memory: PlanEnd | PlanExample, width: int) -> str:
-    return words.named(memory.title, None, memory.id, width)
+    return wording.named(memory.title, None, memory.id, width)
 
 
 FILTERS: Mapping[str, Callable[..., str]] = {
-    "amount": words.amount,
-    "counted": words.counted,
-    "moment": words.moment,
+    "amount": wording.amount,
+    "counted": wording.counted,
+    "moment": wording.moment,
     "name": _name,
-    "named": words.named,
+    "named": wording.named,
     "number": "{:,}".format,
-    "percent": words.percent,
-    "relation": words.relation_words,
-    "short": words.shortened,
+    "percent": wording.percent,
+    "relation": wording.relation_words,
+    "short": wording.shortened,
     "terms": _terms,
 }
 
@@ -109,7 +108,7 @@ def _links(plan: PrunePlan) -> list[dict[str, str]]:
         {
             "source": nodes[link.source].name if link.source in nodes else f"memory {link.source}",
             "target": nodes[link.target].name if link.target in nodes else f"memory {link.target}",
-            "relation": words.relation_words(link.relation),
+            "relation": wording.relation_words(link.relation),
         }
         for link in plan.report.links[:LINKS_MOST]
     ]

@@ -83,13 +83,13 @@ def zones_over_time(
     return tuple(made)
 
 
-def zone_bar(zones: Mapping[str, int], unit: float, height: float = 14.0) -> Markup:
+def zone_bar(zones: Mapping[str, int], unit: float) -> Markup:
     """Draws the zones of a layer as a bar, ``unit`` wide for each memory."""
     drawn, start = [], 0.0
     for zone in ZONES:
         if memories := zones.get(zone, 0):
             size = max(memories * unit, _MIN_WIDTH)
-            drawn.append(element("rect", class_=zone, x=start, y=1, width=size, height=height - 2))
+            drawn.append(element("rect", class_=zone, x=start, y=1, width=size, height=12))
             start += size
     return joined(drawn)
 

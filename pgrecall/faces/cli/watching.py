@@ -66,7 +66,7 @@ class FolderWatch:
         self._told: tuple[Problem, ...] = ()
         self._refused = ""
 
-    def follow(self, *, quiet_ms: int = QUIET_MS) -> None:
+    def follow(self) -> None:
         """Imports the folder now and after each batch of changes, until it is to stop.
 
         Raises:
@@ -74,8 +74,8 @@ class FolderWatch:
             Stopped: it was to stop during an import, or before the first one.
         """
         changes = watch(
-            self._folder, watch_filter=lambda _, path: may_be_note(self._folder, path), debounce=quiet_ms,
-            step=quiet_ms // 4, rust_timeout=quiet_ms, yield_on_timeout=True, ignore_permission_denied=True,
+            self._folder, watch_filter=lambda _, path: may_be_note(self._folder, path), debounce=QUIET_MS,
+            step=QUIET_MS // 4, rust_timeout=QUIET_MS, yield_on_timeout=True, ignore_permission_denied=True,
             stop_event=self._stop,
         )  # fmt: skip
         first = next(changes, None)  # the watch begins before the import, so that no change falls between

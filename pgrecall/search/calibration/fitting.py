@@ -188,12 +188,12 @@ def fit_relevance(examples: Examples, terms: Terms) -> Floats:
     return fit(examples, replace(terms, prior=prior))
 
 
-def held_out(examples: Examples, terms: Terms, fitter: Fitter, folds: int = FOLDS) -> Floats:
+def held_out(examples: Examples, terms: Terms, fitter: Fitter) -> Floats:
     """Returns the log-odds of each row by coefficients that were fitted without its query."""
     from sklearn.model_selection import GroupKFold
 
     logits = np.empty(len(examples))
-    splits = GroupKFold(folds).split(examples.design, examples.relevant, examples.query)
+    splits = GroupKFold(FOLDS).split(examples.design, examples.relevant, examples.query)
     for train, test in splits:
         logits[test] = terms.log_odds(examples.design[test], fitter(examples.of(train), terms))
     return logits

@@ -39,7 +39,7 @@ def reliability(examples: Examples, logits: Floats) -> tuple[ReliabilityBin, ...
     )
 
 
-def gain(examples: Examples, before: Floats, after: Floats, seed: int = 1) -> tuple[float, float, float]:
+def gain(examples: Examples, before: Floats, after: Floats) -> tuple[float, float, float]:
     """The decrease of the mean log loss from ``before`` to ``after``, and its 95 % interval.
 
     The interval is a bootstrap over queries, since candidates of a query are not independent.
@@ -48,7 +48,7 @@ def gain(examples: Examples, before: Floats, after: Floats, seed: int = 1) -> tu
     fallen = examples.weight * (np.logaddexp(0.0, -signs * before) - np.logaddexp(0.0, -signs * after))
     _, query = np.unique(examples.query, return_inverse=True)
     sums, weights = np.bincount(query, fallen), np.bincount(query, examples.weight)
-    drawn = np.random.default_rng(seed).integers(0, len(sums), size=(RESAMPLES, len(sums)))
+    drawn = np.random.default_rng(1).integers(0, len(sums), size=(RESAMPLES, len(sums)))
     means = sums[drawn].sum(axis=1) / weights[drawn].sum(axis=1)
     low, high = np.quantile(means, (0.025, 0.975))
     return float(sums.sum() / weights.sum()), float(low), float(high)

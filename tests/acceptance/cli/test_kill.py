@@ -53,8 +53,6 @@ STATE = {
     "WHERE plan_id = (SELECT max(id) FROM recall.plan)",
     "compared": "to_jsonb(t) AS row FROM recall.compared t",
     "pair": "to_jsonb(t) AS row FROM recall.duplicate_pair t",
-    "dedupe plan": "to_jsonb(t) - 'plan_id' AS row FROM recall.plan_item t "
-    "WHERE plan_id = (SELECT max(id) FROM recall.plan)",
     "partition": "to_jsonb(inhrelid::regclass::text) AS row FROM pg_inherits "
     "WHERE inhparent = 'recall.access'::regclass",
 }

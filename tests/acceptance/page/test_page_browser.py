@@ -232,19 +232,3 @@ def test_from_node_to_node(page: Page) -> None:
     page.locator(".on-desk a.dot", has=page.locator("path.point.square")).focus()
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Links of The pier").wait_for()
-
-
-@pytest.mark.parametrize("page", [{"java_script_enabled": False}], indirect=True, ids=["without a script"])
-def test_a_plan_is_applied_and_undone(page: Page) -> None:
-    page.goto("/plans")
-    page.get_by_label("At most this share (%)").fill("100")
-    page.get_by_label("Days protected after the last use").fill("0")
-    page.locator("form[action='/plans/prune']").get_by_label("activity").check()
-    page.get_by_role("button", name="Create prune plan").click()
-    page.locator(".status strong", has_text="planned").wait_for()
-    page.get_by_label("Archive the ticked memories").check()
-    page.get_by_role("button", name="Apply plan").click()
-    page.locator(".decide", has_text="3 memories were archived").wait_for()
-    page.get_by_label("Restore the memories that this plan archived").check()
-    page.get_by_role("button", name="Undo plan").click()
-    page.locator(".status strong", has_text="undone").wait_for()

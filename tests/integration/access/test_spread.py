@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tests.databases import Query
 from tests.integration.access.use_tools import BIRTH, Use, fold_all, join, log_later, note, notes, stored, use
+from tests.model.spreading import spread_targets
 from tests.scale import SCALE
-from tests.vitality_reference.spreading import spread_targets
 
 LAW = settings(
     max_examples=25 * SCALE,

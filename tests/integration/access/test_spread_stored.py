@@ -22,8 +22,8 @@ from tests.integration.access.use_tools import (
     stored,
     use,
 )
+from tests.model.spreading import add_spread
 from tests.scale import SCALE
-from tests.vitality_reference.spreading import add_spread
 
 LAW = settings(
     max_examples=20 * SCALE,

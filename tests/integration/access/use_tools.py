@@ -13,7 +13,7 @@ import psycopg
 
 from pgrecall.vitality.activation import AccessSummary
 from tests.databases import Query
-from tests.vitality_reference.access_log import FoldedLog, LoggedAccess, fold
+from tests.model.access_log import FoldedLog, LoggedAccess, fold
 
 BIRTH = datetime(2026, 1, 1, tzinfo=UTC)
 KIND_WEIGHTS = {"write": 1.0, "read": 1.0, "reference": 1.0, "used": 1.0, "retrieval": 0.1}

@@ -82,6 +82,15 @@ def test_contradictions_are_proposed_and_not_linked(memory: Memory, query: Query
     assert memory.plans.dedupe(now=NOW).report.contradictions == ()
 
 
+def test_memories_linked_as_contradicting_are_not_proposed_for_a_third_with_the_same_words(
+    memory: Memory,
+) -> None:
+    one, other, _ = (store(memory, CONTRACT + mark) for mark in (".", "!", "?"))
+    memory.link(one, other, "contradicts", now=NOW)
+    [cluster] = memory.plans.dedupe(now=NOW).clusters
+    assert len({one, other} & {cluster.keeper.id, *(member.id for member in cluster.members)}) == 1
+
+
 def test_a_plan_with_contradictions_is_exported_and_imported(memory: Memory) -> None:
     store(memory, "The door code of the old boathouse near the market in Alden is 4711")
     store(memory, "The door code of the old boathouse near the market in Alden is 8812")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pgrecall.vitality.activation import MIN_AGE_DAYS, AccessSummary
 from pgrecall.vitality.parameters import PRESETS, LayerRates, ZoneThresholds
 from pgrecall.vitality.score import ONE_ACCESS, TEN_DAILY, activation_terms, days_in_zones
-from tests.vitality_reference.access_log import LoggedAccess, fold
+from tests.model.access_log import LoggedAccess, fold
 
 DAY = 86_400.0
 DOCUMENT = Path(__file__).parents[3] / "docs" / "explanation" / "vitality.md"

@@ -20,7 +20,7 @@ from pgrecall.vitality.activation import (
 )
 from pgrecall.vitality.parameters import LayerRates, VitalityWeights
 from pgrecall.vitality.score import activation_terms, link_stretch, revival, spread_now, vitality_of
-from tests.vitality_reference.spreading import add_spread
+from tests.model.spreading import add_spread
 
 DAY = 86_400.0
 NOW = 1_780_000_000.0

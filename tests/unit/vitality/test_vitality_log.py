@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pgrecall.vitality.activation import AccessSummary
 from pgrecall.vitality.parameters import LayerRates
 from pgrecall.vitality.score import activation_terms
-from tests.vitality_reference.access_log import LoggedAccess, fold, without_bursts
+from tests.model.access_log import LoggedAccess, fold, without_bursts
 
 NOW = 1_780_000_000.0
 WEIGHTS = {"write": 2.5, "read": 1.0, "reference": 0.7, "used": 2.01, "retrieval": 0.1}

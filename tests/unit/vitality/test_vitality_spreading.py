@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall.vitality.score import spread_now
-from tests.vitality_reference.spreading import add_spread, spread_at_hop, spread_targets
+from tests.model.spreading import add_spread, spread_at_hop, spread_targets
 
 DAY = 86_400.0
 NOW = 1_780_000_000.0

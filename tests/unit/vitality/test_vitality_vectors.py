@@ -12,8 +12,8 @@ import pytest
 from pgrecall.vitality.activation import AccessSummary, optimized_base_level, power_sum, power_sum_hybrid
 from pgrecall.vitality.parameters import DEFAULT_ZONES, PRESETS
 from pgrecall.vitality.score import link_stretch, revival, spread_now, vitality_of
+from tests.model.spreading import spread_at_hop
 from tests.vectors import ages_of
-from tests.vitality_reference.spreading import spread_at_hop
 
 DOCUMENT = json.loads((Path(__file__).parents[2] / "actr_vectors.json").read_text())
 VECTORS = DOCUMENT["vectors"]

@@ -11,7 +11,7 @@ from click.exceptions import Exit
 from rich.table import Table
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces import wording as words
+from pgrecall.faces import wording
 from pgrecall.faces.cli.declared_commands import add_commands, command
 from pgrecall.faces.cli.invocation import (
     DONE,
@@ -92,7 +92,7 @@ def apply(
 
 
 def _confirm(found: Erasure) -> None:
-    question = f"Delete {words.counted(found.remaining, 'memory', 'memories')} for good?"
+    question = f"Delete {wording.counted(found.remaining, 'memory', 'memories')} for good?"
     if not (sys.stderr.isatty() and click.confirm(question, err=True)):
         raise InvalidInput("Nothing was deleted.", hint="Confirm with --yes.")
 
@@ -101,7 +101,7 @@ def _show_list(console: SafeConsole, erasures: Sequence[ErasureSummary]) -> None
     rows = table("id", "state", "subject", "asked by", "planned on", "memories", "remaining")
     for one in erasures:
         rows.add_row(
-            str(one.id), one.state, _subject(one.subject), one.asked_by, words.moment(one.created_at),
+            str(one.id), one.state, _subject(one.subject), one.asked_by, wording.moment(one.created_at),
             f"{one.planned:,}", f"{one.remaining:,}",
         )  # fmt: skip
     console.print(rows)
@@ -117,7 +117,7 @@ def _show(found: Erasure, as_json: bool) -> None:
 def _show_erasure(console: SafeConsole, found: Erasure) -> None:
     console.print(
         f"Erasure {found.id} of {_subject(found.subject)}, asked for by {found.asked_by}, "
-        f"planned on {words.moment(found.created_at)}: {found.state}."
+        f"planned on {wording.moment(found.created_at)}: {found.state}."
     )
     if found.report is not None:
         _show_report(console, found.report)
@@ -125,7 +125,7 @@ def _show_erasure(console: SafeConsole, found: Erasure) -> None:
         if not found.intact:
             console.print("The stored report was changed: it does not have this digest.", style="red")
         return
-    planned = words.counted(found.planned, "memory", "memories")
+    planned = wording.counted(found.planned, "memory", "memories")
     console.print(f"{planned} planned, {found.remaining:,} still there.")
     if found.counts:
         console.print(_counts(found))
@@ -143,11 +143,11 @@ def _counts(found: Erasure) -> Table:
 
 def _show_report(console: SafeConsole, report: ErasureReport) -> None:
     console.print(
-        f"{words.counted(report.memories, 'memory', 'memories')} deleted, signed by {report.signed_by} "
-        f"on {words.moment(report.done_at)}."
+        f"{wording.counted(report.memories, 'memory', 'memories')} deleted, signed by {report.signed_by} "
+        f"on {wording.moment(report.done_at)}."
     )
     if report.arrived_since:
-        came = words.counted(report.arrived_since, "memory", "memories")
+        came = wording.counted(report.arrived_since, "memory", "memories")
         console.print(f"{came} of the subject were added since; plan another erasure.")
     rows = table("table", "rows deleted", "left", "indexes")
     for one in report.tables:

@@ -13,7 +13,7 @@ from click.exceptions import Exit
 from rich.table import Table
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces import wording as words
+from pgrecall.faces import wording
 from pgrecall.faces.cli.invocation import (
     DONE,
     NOTHING_FOUND,
@@ -115,8 +115,8 @@ def qrels(given: GlobalOptions, out: Path | None, since: str | None, judged_only
     else:
         _write(lines, out)
     judgements = sum(len(search.judgements) for search in searches)
-    found = words.counted(len(searches), "search", "searches")
-    notes().print(f"{found}, {words.counted(judgements, 'judgement')}.")
+    found = wording.counted(len(searches), "search", "searches")
+    notes().print(f"{found}, {wording.counted(judgements, 'judgement')}.")
     raise Exit(DONE if searches else NOTHING_FOUND)
 
 
@@ -158,8 +158,8 @@ def _memories(memories: Sequence[MemoryFeedback]) -> Table:
     rows = _table("id", "memory", "layer", "shown", "used", "rejected", "last shown")
     for memory in memories:
         counts = (f"{count:,}" for count in (memory.shown, memory.used, memory.rejected))
-        name = words.named(memory.title, memory.key, memory.id, 60)
-        last = words.moment(memory.last_shown_at)
+        name = wording.named(memory.title, memory.key, memory.id, 60)
+        last = wording.moment(memory.last_shown_at)
         rows.add_row(str(memory.id), name, memory.layer, *counts, last)
     return rows
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pgrecall.faces import wording as words
+from pgrecall.faces import wording
 from pgrecall.faces.cli.rendering.console import SafeConsole, say, say_more, styled
 from pgrecall.faces.cli.rendering.prune import OUTCOME_STYLES
 from pgrecall.faces.plan_words import would_be
@@ -31,13 +31,13 @@ def show_clusters(console: SafeConsole, plan: DedupePlan) -> None:
 
 def _summary(plan: DedupePlan) -> str:
     report = plan.report
-    live = words.counted(report.live, "live memory", "live memories")
+    live = wording.counted(report.live, "live memory", "live memories")
     would = would_be(plan.state == "planned", report.planned)
     say = "says" if report.clusters == 1 else "say"
     if not report.planned:
         return f"None of {live} is a duplicate of another one."
     parts = [
-        f"{report.planned:,} of {live} {would} merged into {words.counted(report.clusters, 'other')} "
+        f"{report.planned:,} of {live} {would} merged into {wording.counted(report.clusters, 'other')} "
         + ("that you named" if plan.options.chosen else f"that {say} the same")
     ]
     if report.capped:
@@ -88,15 +88,15 @@ def _shortened(change: DiffRun) -> str:
     if change.change == "same" and len(listed) > SHOWN_WORDS:
         half = SHOWN_WORDS // 2
         return f"{' '.join(listed[:half])} … {' '.join(listed[-half:])}"
-    return text if len(text) <= 400 else words.shortened(text, 400)
+    return text if len(text) <= 400 else wording.shortened(text, 400)
 
 
 def _moves(moves: DedupeMoves) -> str:
-    parts = [words.counted(moves.accesses, "access", "accesses"), words.counted(moves.links, "link")]
+    parts = [wording.counted(moves.accesses, "access", "accesses"), wording.counted(moves.links, "link")]
     if moves.tags:
-        parts.append(f"the tags {', '.join(words.shortened(tag, 40) for tag in moves.tags)}")
+        parts.append(f"the tags {', '.join(wording.shortened(tag, 40) for tag in moves.tags)}")
     if moves.aliases:
-        parts.append(f"the aliases {', '.join(words.shortened(alias, 40) for alias in moves.aliases)}")
+        parts.append(f"the aliases {', '.join(wording.shortened(alias, 40) for alias in moves.aliases)}")
     return f"Merging moves {', '.join(parts)}."
 
 
@@ -107,12 +107,12 @@ def _show_contradictions(console: SafeConsole, plan: DedupePlan) -> None:
     console.print()
     console.print(styled((f"May contradict each other, {len(proposed):,}; a plan makes no link:", "bold")))
     for pair in proposed[:SHOWN_CONTRADICTIONS]:
-        one = words.named(pair.src_title, pair.src_key, pair.src)
-        other = words.named(pair.dst_title, pair.dst_key, pair.dst)
-        say(console, f"  {one} / {other}: {words.shortened(pair.reason, 200)}")
+        one = wording.named(pair.src_title, pair.src_key, pair.src)
+        other = wording.named(pair.dst_title, pair.dst_key, pair.dst)
+        say(console, f"  {one} / {other}: {wording.shortened(pair.reason, 200)}")
         say(console, f"    pgrecall link {pair.src} {pair.dst} --relation contradicts", style="dim")
     say_more(console, len(proposed) - SHOWN_CONTRADICTIONS, f"pgrecall plan show {plan.id} --json")
 
 
 def _name(item: DedupeKeeper | DedupeMember) -> str:
-    return words.named(item.title, item.key, item.id)
+    return wording.named(item.title, item.key, item.id)

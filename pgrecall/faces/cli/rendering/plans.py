@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pgrecall.faces import wording as words
+from pgrecall.faces import wording
 from pgrecall.faces.cli.rendering.console import SafeConsole, say, say_more, table
 from pgrecall.faces.cli.rendering.dedupe import SHOWN_CLUSTERS as SHOWN_CLUSTERS
 from pgrecall.faces.cli.rendering.dedupe import show_clusters
@@ -19,7 +19,7 @@ from pgrecall.nouns.plans.redact import RedactItem, RedactPlan
 
 def show_plan(console: SafeConsole, plan: Plan) -> None:
     """A plan to review, and the next step."""
-    created = words.moment(plan.created_at)
+    created = wording.moment(plan.created_at)
     say(console, f"{_named(plan)}, created on {created}. {state_words(plan)}")
     if isinstance(plan, PrunePlan):
         show_candidates(console, plan)
@@ -34,7 +34,7 @@ def show_plan(console: SafeConsole, plan: Plan) -> None:
 def show_outcome(console: SafeConsole, outcome: PlanOutcome, plan: Plan) -> None:
     """What a plan changed, what it skipped and why, and how to undo it."""
     changed = outcome.archived or outcome.redacted
-    done = words.counted(len(changed), "memory was", "memories were")
+    done = wording.counted(len(changed), "memory was", "memories were")
     verb = {"prune": "archived", "dedupe": "merged", "redact": "redacted"}[plan.kind]
     say(console, f"{_named(plan)} is applied: {done} {verb}, {len(outcome.skipped):,} skipped.")
     skipped = len(outcome.skipped)
@@ -56,10 +56,10 @@ def show_outcome(console: SafeConsole, outcome: PlanOutcome, plan: Plan) -> None
 
 def show_undone(console: SafeConsole, undone: PlanUndone) -> None:
     """What undoing a plan restored."""
-    restored = words.counted(undone.restored, "memory is", "memories are")
+    restored = wording.counted(undone.restored, "memory is", "memories are")
     say(console, f"Plan {undone.plan} is undone: {restored} back.")
     if undone.back_before:
-        gone = words.counted(undone.back_before, "memory", "memories")
+        gone = wording.counted(undone.back_before, "memory", "memories")
         say(console, f"{gone} had been restored, rewritten or deleted before.")
 
 
@@ -72,7 +72,7 @@ def show_plans(console: SafeConsole, plans: Sequence[PlanSummary]) -> None:
             plan.planned, plan.archived, plan.skipped, plan.kept_back, plan.clusters, plan.contradictions,
         )  # fmt: skip
         shown = ("" if number is None else f"{number:,}" for number in numbers)
-        rows.add_row(str(plan.id), plan.kind, words.moment(plan.created_at), plan.state, *shown)
+        rows.add_row(str(plan.id), plan.kind, wording.moment(plan.created_at), plan.state, *shown)
     console.print(rows)
 
 
@@ -84,7 +84,7 @@ def _item_name(item: PlanItem | DedupeKeeper | DedupeMember | RedactItem) -> str
     """A title may hold the secret that a redact plan is about."""
     if isinstance(item, RedactItem):
         return f"memory {item.id}"
-    return words.named(item.title, item.key, item.id)
+    return wording.named(item.title, item.key, item.id)
 
 
 def _items(plan: Plan) -> Sequence[PlanItem | DedupeKeeper | DedupeMember | RedactItem]:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from pgrecall.faces import plan_words
-from pgrecall.faces import wording as words
+from pgrecall.faces import plan_words, wording
 from pgrecall.faces.cli.rendering.console import ZONE_STYLES, SafeConsole, say, say_more, styled, table
 from pgrecall.nouns.plans.prune import PlanItem, PlanKeptBack, PlanReport, PrunePlan
 
@@ -46,9 +45,9 @@ def _zone_table(report: PlanReport) -> Table:
 def _item_table(items: Sequence[PlanItem]) -> Table:
     rows = table("#", "vitality", "layer", "memory and reason", right=("#", "vitality"))
     for item in items:
-        pieces = [(words.named(item.title, item.key, item.id), "bold"), (f"\n{item.reason}", "dim")]
+        pieces = [(wording.named(item.title, item.key, item.id), "bold"), (f"\n{item.reason}", "dim")]
         if item.impact.links_in or item.impact.links_out:
-            references = words.counted(item.impact.links_in, "reference")
+            references = wording.counted(item.impact.links_in, "reference")
             pieces.append((f" Ends {references} to it and {item.impact.links_out:,} from it.", "dim"))
         if item.outcome:
             note = f": {item.note}" if item.note else ""
@@ -63,7 +62,7 @@ def _show_kept_back(console: SafeConsole, report: PlanReport) -> None:
     console.print()
     console.print(styled((f"Kept back, {report.staying:,}:", "bold")))
     for memory in report.kept_back[:SHOWN_KEPT]:
-        say(console, f"  {words.named(memory.title, memory.key, memory.id)}")
+        say(console, f"  {wording.named(memory.title, memory.key, memory.id)}")
         say(console, f"    {_reason_to_keep(memory)}", style="dim")
     say_more(console, report.staying - SHOWN_KEPT)
 
@@ -71,8 +70,8 @@ def _show_kept_back(console: SafeConsole, report: PlanReport) -> None:
 def _reason_to_keep(memory: PlanKeptBack) -> str:
     if not memory.cut_size:
         return "It stays so that nothing is disconnected; another candidate could stay instead."
-    cut = words.counted(memory.cut_size, "memory", "memories")
-    names = ", ".join(words.named(other.title, None, other.id, 40) for other in memory.examples[:3])
+    cut = wording.counted(memory.cut_size, "memory", "memories")
+    names = ", ".join(wording.named(other.title, None, other.id, 40) for other in memory.examples[:3])
     return f"Without it {cut} would be disconnected, such as {names}."
 
 
@@ -83,7 +82,7 @@ def _show_communities(console: SafeConsole, report: PlanReport) -> None:
     console.print()
     console.print(styled(("Communities of links with the lowest vitality:", "bold")))
     for community in dying[:SHOWN_COMMUNITIES]:
-        names = ", ".join(words.shortened(name, 40) for name in community.examples)
-        size = words.counted(community.memories, "memory", "memories")
+        names = ", ".join(wording.shortened(name, 40) for name in community.examples)
+        size = wording.counted(community.memories, "memory", "memories")
         mean = f"mean vitality {community.mean_vitality:.3f}"
         say(console, f"  {size}, {community.planned:,} planned, {mean}: {names}")

@@ -74,6 +74,10 @@ BEGIN
             JOIN recall.memory m ON m.tenant = p_tenant AND m.id = b.best
             JOIN recall.memory o ON o.tenant = p_tenant AND o.id = b.id
             WHERE b.best <> b.id AND recall_private.attribute_difference(m, o) IS NULL
+              AND NOT EXISTS (
+                  SELECT FROM recall.link l
+                  WHERE l.tenant = p_tenant AND l.relation IN ('next', 'contradicts', 'supersedes')
+                  AND (l.src, l.dst) IN ((b.best, b.id), (b.id, b.best)))
         )
         SELECT k.number, k.id, (SELECT max(n.number) FROM node n) AS nodes,
                array_agg(g.number ORDER BY g.number) FILTER (WHERE g.id IS NOT NULL) AS goers,

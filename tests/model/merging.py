@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import combinations
 
-from tests.oracle.book import APART, Book
-from tests.oracle.noted import Linked, Noted
-from tests.oracle.vitality import MINUTE
+from tests.model.book import Book
+from tests.model.links import Joined, Triple
+from tests.model.noted import Noted
+from tests.model.writing import APART
 
 STAYS = {"next", "supersedes"}
 """Relations of a memory that goes which its keeper does not get."""
@@ -33,9 +35,15 @@ class Plan:
     clusters: list[Cluster]
     applied: datetime | None = None
 
+    @property
+    def outcomes(self) -> dict[int, str]:
+        """What applying it comes to."""
+        merged = {one: "merged" for each in self.clusters for one in each.members}
+        return {each.keeper: "kept" for each in self.clusters} | merged
+
 
 def words(memory: Noted) -> Counter[str]:
-    return Counter(memory.draft["body"].split())
+    return Counter(re.findall(r"\w+", " ".join(memory.content).lower()))
 
 
 def alike(one: Noted, other: Noted) -> bool:
@@ -51,8 +59,8 @@ def alike(one: Noted, other: Noted) -> bool:
 
 
 def linked_apart(book: Book, one: int, other: int) -> bool:
-    ends = {(one, other), (other, one)}
-    return any(link.relation in APART and (link.source, link.target) in ends for link in book.links)
+    return any({one, other} == {source, target} and relation in APART
+               for source, target, relation in book.links.made)  # fmt: skip
 
 
 def check(book: Book, plan: Plan, now: datetime) -> None:
@@ -71,10 +79,10 @@ def check(book: Book, plan: Plan, now: datetime) -> None:
             assert not linked_apart(book, keeper.id, one), what
             assert set(words(member)) <= set(words(keeper)), what
             if same and not keeper.pinned:
-                assert book.sum(keeper, now, MINUTE) > book.sum(member, now, MINUTE) - 1e-9, what
-    live = [each for each in book.live if not each.history and each.id not in book.kept_apart]
-    for first, second in combinations(live, 2):
-        twins = first.draft["body"] == second.draft["body"] and alike(first, second)
+                assert book.sum(keeper, now) > book.sum(member, now) - 1e-9, what
+    live = [book.memories[one] for one in book.live - book.kept_apart]
+    for first, second in combinations([each for each in live if not each.history], 2):
+        twins = first.content == second.content and alike(first, second)
         if twins and not (first.pinned and second.pinned):
             assert {first.id, second.id} & set(planned), (first, second, plan)
 
@@ -91,7 +99,7 @@ def _merge(book: Book, cluster: Cluster, face: str, now: datetime) -> None:
     members = [book.memories[one] for one in ids]
     book.kept_apart |= {keeper.id, *ids}
     keeper.log += [replace(event, merged_from=each.id) for each in members for event in each.log]
-    book.links += _moved(book, keeper.id, ids)
+    book.links.made |= _moved(book, keeper.id, ids)
     held = set(keeper.draft["tags"])
     cluster.tags = sorted({tag for each in members for tag in each.draft["tags"]} - held)
     if cluster.tags:
@@ -99,28 +107,26 @@ def _merge(book: Book, cluster: Cluster, face: str, now: datetime) -> None:
         keeper.draft = {**keeper.draft, "tags": [*keeper.draft["tags"], *cluster.tags]}
         book.changes.add("rewritten", [keeper.id], now)
     for each in members:
-        each.archive(now, gone=True)
+        each.archive(now, "merged")
         each.superseded_by, each.superseded_at = keeper.id, now
-        if book.link_between(keeper.id, each.id, "supersedes") is None:
-            book.links.append(Linked(keeper.id, each.id, "supersedes", now, each.id))
+        book.links.made.setdefault((keeper.id, each.id, "supersedes"), Joined(1.0, now, merged_from=each.id))
     book.changes.add("merged", ids, now, keeper.id)
 
 
-def _moved(book: Book, keeper: int, ids: Sequence[int]) -> list[Linked]:
+def _moved(book: Book, keeper: int, ids: Sequence[int]) -> dict[Triple, Joined]:
     """Copies of links with live memories that the keeper does not have; of several the first member's."""
-    copies: dict[tuple[int, int, str], Linked] = {}
+    copies: dict[Triple, Joined] = {}
     for one in ids:
-        for link in book.links:
-            if one not in (link.source, link.target) or link.relation in STAYS:
+        for (source, target, relation), joined in book.links.made.items():
+            if one not in (source, target) or relation in STAYS:
                 continue
-            outgoing = link.source == one
-            other = link.target if outgoing else link.source
-            ends = (keeper, other) if outgoing else (other, keeper)
-            if other == keeper or other in ids or book.memories[other].archived is not None:
+            other = target if source == one else source
+            copy = (keeper, other, relation) if source == one else (other, keeper, relation)
+            if other in (keeper, *ids) or book.memories[other].archived is not None:
                 continue
-            if book.link_between(*ends, link.relation) is None:
-                copies.setdefault((*ends, link.relation), Linked(*ends, link.relation, link.at, one))
-    return list(copies.values())
+            if copy not in book.links.made:
+                copies.setdefault(copy, replace(joined, drafted=False, merged_from=one))
+    return copies
 
 
 def undo(book: Book, plan: Plan, face: str, now: datetime) -> int:
@@ -137,10 +143,10 @@ def undo(book: Book, plan: Plan, face: str, now: datetime) -> int:
                     keeper.past.replace(keeper.draft, now, face, delete_oldest=False)
                 keeper.draft = draft
                 book.changes.add("rewritten", [keeper.id], now)
-        book.links = [
-            link for link in book.links
-            if link.merged_from not in ids or each.keeper not in (link.source, link.target)
-        ]  # fmt: skip
+        book.links.made = {
+            triple: joined for triple, joined in book.links.made.items()
+            if joined.merged_from not in ids or each.keeper not in triple[:2]
+        }  # fmt: skip
         back += sum(_restore(book, each.keeper, book.memories[one], plan.applied, now) for one in ids)
     plan.applied = None
     return back
@@ -148,13 +154,13 @@ def undo(book: Book, plan: Plan, face: str, now: datetime) -> int:
 
 def _restore(book: Book, keeper: int, member: Noted, merged: datetime | None, now: datetime) -> bool:
     """As if it had never been archived; whether it still was."""
-    back = member.archived == merged
+    back = member.archived is not None and member.archived.at == merged
     place = next((n for n, (at, gone) in enumerate(member.history) if at == merged and gone), None)
     if place is not None:
         del member.history[place : place + 2]
     if back:
         member.archived = None
-    freed = member.superseded_by == keeper and book.link_between(keeper, member.id, "supersedes") is None
+    freed = member.superseded_by == keeper and (keeper, member.id, "supersedes") not in book.links.made
     if freed:
         member.superseded_by = member.superseded_at = None
     if back or (freed and member.archived is None):

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from tests.stateful.remembered import USES, Remembered
+from tests.model.noted import Noted
+from tests.model.parameters import USES
 
 Count = tuple[float, datetime]
 Pair = tuple[int, int]
-Memories = Mapping[int, Remembered]
+Memories = Mapping[int, Noted]
 
 
 def brought(count: Count, at: datetime, half_life: float) -> float:
@@ -84,20 +85,16 @@ def first_uses(
     return first
 
 
-def _uses(memory: Remembered, session: str) -> list[float]:
-    return [
-        row.access.at
-        for row in memory.log
-        if row.access.session == session and row.access.kind in USES and row.access.weight > 0
-    ]
+def _uses(memory: Noted, session: str) -> list[datetime]:
+    return [each.at for each in memory.log
+            if each.session == session and each.kind in USES and each.weight > 0]  # fmt: skip
 
 
 def _used_beside(memories: Memories, memory: int, session: str, at: datetime, window: float) -> list[int]:
-    close = timedelta(minutes=window).total_seconds()
     apart = {
-        other.id: min(abs(used - at.timestamp()) for used in times)
+        other.id: min(abs(used - at) for used in times)
         for other in memories.values()
         if other.id != memory and (times := _uses(other, session))
     }
-    near = [other for other, seconds in apart.items() if seconds <= close]
+    near = [other for other, distance in apart.items() if distance <= timedelta(minutes=window)]
     return sorted(near, key=lambda other: (apart[other], other < memory, other))[:8]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import networkx as nx
 
-from tests.stateful.remembered import REFERENCES, SPREADING
+from tests.model.parameters import REFERENCES, SPREADING
 
 Triple = tuple[int, int, str]
 
@@ -19,7 +19,9 @@ class Joined:
 
     weight: float
     made: datetime
-    drafted: bool
+    drafted: bool = False
+    merged_from: int | None = None
+    """The memory whose link this is a copy of, for its keeper."""
 
 
 @dataclass
@@ -30,9 +32,9 @@ class Links:
     waiting: dict[tuple[int, str, str], datetime] = field(default_factory=dict)
 
     def join(self, triple: Triple, weight: float, now: datetime) -> bool:
-        """Links by hand; whether the link is new."""
+        """Links by hand; whether the link is new. What a merge had copied is somebody's own from now on."""
         known = self.made.get(triple)
-        self.made[triple] = Joined(weight, known.made if known else now, False)
+        self.made[triple] = Joined(weight, known.made if known else now)
         return known is None
 
     def draft(self, source: int, wanted: Mapping[tuple[str, str], int | None], at: datetime) -> None:
@@ -62,7 +64,11 @@ class Links:
                     self.made.setdefault((source, found, relation), Joined(1.0, asked, True))
 
     def forget(self, memory: int) -> None:
-        self.made = {triple: joined for triple, joined in self.made.items() if memory not in triple[:2]}
+        self.made = {
+            triple: replace(joined, merged_from=None) if joined.merged_from == memory else joined
+            for triple, joined in self.made.items()
+            if memory not in triple[:2]
+        }
         self.waiting = {key: asked for key, asked in self.waiting.items() if key[0] != memory}
 
     def of(self, memory: int) -> set[tuple[int, str, bool, float]]:
@@ -103,13 +109,3 @@ class Links:
             if relation in REFERENCES and source in graph and target in graph
         )
         return graph
-
-
-def cut_sizes(graph: nx.Graph[int]) -> dict[int, int]:
-    """How many memories each one cuts off from the largest piece left of its component, by removing it."""
-    sizes = {}
-    for component in nx.connected_components(graph):
-        for memory in component:
-            pieces = [len(piece) for piece in nx.connected_components(graph.subgraph(component - {memory}))]
-            sizes[memory] = sum(pieces) - max(pieces, default=0)
-    return sizes

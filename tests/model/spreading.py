@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from pgrecall.vitality.activation import SECONDS_PER_DAY
-from pgrecall.vitality.parameters import DEFAULT_WEIGHTS
-from pgrecall.vitality.score import SPREAD_CAP, half_life_decay
-
 HOP_DAMPING = 0.6
+SPREAD_CAP = 1.0
+HALF_LIFE_DAYS = 7.0
 
 Neighbours = Callable[[int], Sequence[tuple[int, float]]]
 """From a memory's id to the ids it is linked with, in either direction, and the weights, strongest first."""
@@ -63,7 +61,7 @@ def add_spread(
     stored_at: float | None,
     amount: float,
     at: float,
-    half_life: float = DEFAULT_WEIGHTS.spread_half_life_days,
+    half_life: float = HALF_LIFE_DAYS,
 ) -> tuple[float, float]:
     """The stored boost and its time after ``amount`` more; times in epoch seconds, ``half_life`` in days.
 
@@ -73,6 +71,8 @@ def add_spread(
     if stored_at is None:
         return min(amount, SPREAD_CAP), at
     later = max(stored_at, at)
-    kept = half_life_decay(min(stored, SPREAD_CAP), (later - stored_at) / SECONDS_PER_DAY, half_life)
-    added = half_life_decay(amount, (later - at) / SECONDS_PER_DAY, half_life)
-    return min(kept + added, SPREAD_CAP), later
+
+    def kept(what: float, since: float) -> float:
+        return float(what * 2 ** -((later - since) / 86_400 / half_life))
+
+    return min(kept(min(stored, SPREAD_CAP), stored_at) + kept(amount, at), SPREAD_CAP), later

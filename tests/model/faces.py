@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 import psycopg
 from psycopg.rows import dict_row
@@ -20,45 +20,19 @@ Rows = list[Values]
 Found = tuple[int | None, list[Values]]
 """The id of the logged search, and its hits."""
 
-Outcomes = list[tuple[int, str]]
-"""What became of each memory of a dedupe plan."""
-
-
-class Face(Protocol):
-    """One way to call pgrecall as one tenant. Times are given, so that a day can be played at once."""
-
-    name: str
-
-    def remember(self, drafts: Sequence[Values], now: datetime) -> list[tuple[int, str]]: ...
-    def record(self, items: Sequence[Values], now: datetime) -> int: ...
-    def link(self, source: int, target: int, relation: str, now: datetime) -> bool: ...
-    def supersede(self, old: int, new: int, now: datetime) -> bool: ...
-    def forget(self, memory: int, hard: bool, now: datetime) -> bool: ...
-    def pin(self, memory: int, pinned: bool, now: datetime) -> bool: ...
-    def judge(self, verdict: str, search: int, ids: Sequence[int], now: datetime) -> int: ...
-    def search(self, request: Values, now: datetime) -> Found: ...
-    def list(self, wanted: Values, order: str, limit: int, now: datetime) -> Rows: ...
-    def get(self, memory: int, now: datetime) -> Values: ...
-    def status(self, now: datetime) -> Values: ...
-    def edit(self, memory: int, fields: Values, now: datetime) -> str: ...
-    def versions(self, memory: int) -> Rows: ...
-    def diff(self, memory: int, earlier: int, later: int | None) -> Rows: ...
-    def restore(self, memory: int, version: int, now: datetime) -> str: ...
-    def changes(self, since: str | None, limit: int, kinds: Sequence[Any] | None) -> Rows: ...
-    def change_cursor(self) -> str: ...
-    def plan_dedupe(self, now: datetime) -> Values: ...
-    def apply_dedupe(self, plan: int, now: datetime) -> Outcomes: ...
-    def undo_dedupe(self, plan: int, now: datetime) -> int: ...
+USE = ("memory_id", "kind", "at", "session_id", "idempotency_key")
+Outcomes = dict[int, tuple[str, str | None]]
+"""What became of each memory of a plan, and why it was skipped."""
 
 
 class Sql:
-    """Statements of a role that names its tenant, each in its own transaction."""
+    """Statements of a role that names its tenant, each in a transaction, by its own or a given connection."""
 
     name = "sql"
 
-    def __init__(self, url: str, tenant: str) -> None:
+    def __init__(self, url: str, tenant: str, connection: psycopg.Connection[Values] | None = None) -> None:
         self.url, self.tenant = url, tenant
-        self._connection: psycopg.Connection[Values] | None = None
+        self._connection = connection
 
     @property
     def connection(self) -> psycopg.Connection[Values]:
@@ -81,15 +55,20 @@ class Sql:
         [row] = self.rows(call, *values)
         return row["answer"]
 
-    def remember(self, drafts: Sequence[Values], now: datetime) -> list[tuple[int, str]]:
-        rows = self.rows("remember_many(%s, p_now => %s)", as_json(drafts), now)
+    def remember(
+        self, drafts: Sequence[Values], now: datetime, *, revive: bool = True
+    ) -> list[tuple[int, str]]:
+        rows = self.rows("remember_many(%s, p_now => %s, p_revive => %s)", as_json(drafts), now, revive)
         return [(row["id"], row["outcome"]) for row in rows]
 
     def record(self, items: Sequence[Values], now: datetime) -> int:
+        if len(items) == 1:
+            use = [items[0].get(name) for name in USE]
+            return int(self.value("record_access(%s, %s, %s, %s, %s, %s)", *use, now))
         return int(self.value("record_accesses(%s, %s)", as_json(items), now))
 
-    def link(self, source: int, target: int, relation: str, now: datetime) -> bool:
-        return bool(self.value("link(%s, %s, %s, 1, %s)", source, target, relation, now))
+    def link(self, source: int, target: int, relation: str, weight: float, now: datetime) -> bool:
+        return bool(self.value("link(%s, %s, %s, %s, %s)", source, target, relation, weight, now))
 
     def supersede(self, old: int, new: int, now: datetime) -> bool:
         return bool(self.value("supersede(%s, %s, %s)", old, new, now))
@@ -104,9 +83,12 @@ class Sql:
         return int(self.value(f"{verdict}(%s, %s::bigint[], %s)", search, list(ids), now))
 
     def search(self, request: Values, now: datetime) -> Found:
-        call = "search_and_log" if request.get("log", True) else "find"
         asked = {name: value for name, value in request.items() if name != "log"}
-        rows = self.rows(f"{call}(%s, p_now => %s)", as_json(asked), now)
+        if request.get("log", True):
+            rows = self.rows("search_and_log(%s, p_now => %s)", as_json(asked), now)
+        else:
+            names = "".join(f"p_{name} => %s, " for name in asked)
+            rows = self.rows(f"search({names}p_now => %s)", *map(_sql_value, asked.values()), now)
         search = next((row["search_id"] for row in rows if "search_id" in row), None)
         return search, [row for row in rows if row["id"] is not None]
 
@@ -146,11 +128,11 @@ class Sql:
             pass
         return dict(self.value("get_plan(%s)", self.value("plan_dedupe(p_now => %s)", now)))
 
-    def apply_dedupe(self, plan: int, now: datetime) -> Outcomes:
+    def apply(self, plan: int, now: datetime) -> Outcomes:
         rows = self.rows("apply_plan(%s, p_now => %s)", plan, now)
-        return [(row["memory_id"], row["outcome"]) for row in rows]
+        return {row["memory_id"]: (row["outcome"], row["note"]) for row in rows}
 
-    def undo_dedupe(self, plan: int, now: datetime) -> int:
+    def undo(self, plan: int, now: datetime) -> int:
         return int(self.value("undo_plan(%s, %s)", plan, now))
 
 
@@ -167,20 +149,11 @@ class Client:
         return [(one.id, one.outcome) for one in stored]
 
     def record(self, items: Sequence[Values], now: datetime) -> int:
-        accesses = [
-            Access(
-                item["memory_id"],
-                item["kind"],
-                item["at"],
-                item.get("session_id"),
-                item.get("idempotency_key"),
-            )
-            for item in items
-        ]
+        accesses = [Access(*(item.get(name) for name in USE)) for item in items]  # type: ignore[arg-type]
         return self.memory.record_accesses(accesses, now=now)
 
-    def link(self, source: int, target: int, relation: str, now: datetime) -> bool:
-        return self.memory.link(source, target, relation, now=now)
+    def link(self, source: int, target: int, relation: str, weight: float, now: datetime) -> bool:
+        return self.memory.link(source, target, relation, weight=weight, now=now)
 
     def supersede(self, old: int, new: int, now: datetime) -> bool:
         return self.memory.supersede(old, new, now=now)
@@ -231,13 +204,18 @@ class Client:
     def plan_dedupe(self, now: datetime) -> Values:
         return asdict(self.memory.plans.dedupe(now=now))
 
-    def apply_dedupe(self, plan: int, now: datetime) -> Outcomes:
-        return [(one.id, str(one.outcome)) for one in self.memory.plans.apply(plan, now=now).results]
+    def apply(self, plan: int, now: datetime) -> Outcomes:
+        results = self.memory.plans.apply(plan, now=now).results
+        return {one.id: (one.outcome, one.note) for one in results}
 
-    def undo_dedupe(self, plan: int, now: datetime) -> int:
+    def undo(self, plan: int, now: datetime) -> int:
         return self.memory.plans.undo(plan, now=now).restored
 
 
 def as_json(value: Any) -> str:
     """JSON, with times as ISO 8601."""
     return json.dumps(value, default=lambda each: each.isoformat())
+
+
+def _sql_value(value: Any) -> Any:
+    return as_json(value) if isinstance(value, dict) else value

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from tests.oracle.faces import Found, Outcomes, Rows, Values, as_json
+from tests.model.faces import Found, Outcomes, Rows, Values, as_json
 
 
 class Refused(Exception):
@@ -49,8 +49,8 @@ class Http:
         ]
         return int(self.post("/v1/accesses", {"accesses": accesses, "now": now})["count"])
 
-    def link(self, source: int, target: int, relation: str, now: datetime) -> bool:
-        body = {"source": source, "target": target, "relation": relation, "now": now}
+    def link(self, source: int, target: int, relation: str, weight: float, now: datetime) -> bool:
+        body = {"source": source, "target": target, "relation": relation, "weight": weight, "now": now}
         return bool(self.post("/v1/links", body)["changed"])
 
     def supersede(self, old: int, new: int, now: datetime) -> bool:
@@ -118,11 +118,11 @@ class Http:
     def plan_dedupe(self, now: datetime) -> Values:
         return dict(self.post("/v1/plans/dedupe", {"now": now}))
 
-    def apply_dedupe(self, plan: int, now: datetime) -> Outcomes:
+    def apply(self, plan: int, now: datetime) -> Outcomes:
         url, asked = f"/v1/plans/{plan}/apply", {"now": now.isoformat()}
         outcome = self._answer(self.service.post(url, params=asked))
-        return [(one["id"], one["outcome"]) for one in outcome["results"]]
+        return {one["id"]: (one["outcome"], one["note"]) for one in outcome["results"]}
 
-    def undo_dedupe(self, plan: int, now: datetime) -> int:
+    def undo(self, plan: int, now: datetime) -> int:
         url, asked = f"/v1/plans/{plan}/undo", {"now": now.isoformat()}
         return int(self._answer(self.service.post(url, params=asked))["restored"])

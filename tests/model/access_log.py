@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 
 from pgrecall.vitality.activation import AccessSummary
 from pgrecall.vitality.parameters import Bounds, bounds_errors
+from tests.model.vitality import whole, without_repeats
 
 BURST_SECONDS = 600.0
 CREDIT_UNITS = 1_000_000
-"""Weights are cumulated in whole millionths, for ten times 0.1 is a hair below 1 in floating point."""
+"""Weights count in whole millionths, as in the database."""
 EPOCH_BOUNDS = Bounds(-1e12, 1e12)
 """Moments that a float tells apart to the millisecond; they include all dates of Postgres."""
 
@@ -59,39 +61,25 @@ def without_bursts(
     An access does not count when one of the same session and kind lies less than ``burst_seconds`` before
     it, whether that one counts or not: a run of accesses with short gaps is one access, at its start.
     """
-    newest: dict[tuple[str, str], int] = {}
-    burst = _microseconds(burst_seconds)
-    counting = []
-    for event in sorted(events, key=lambda logged: logged.at):
-        if event.session is not None:
-            run, moment = (event.session, event.kind), _microseconds(event.at)
-            repeats = run in newest and moment - newest[run] < burst
-            newest[run] = moment
-            if repeats:
-                continue
-        counting.append(event)
-    return counting
+    return without_repeats(events, _microseconds(burst_seconds), lambda event: _microseconds(event.at))
 
 
 def fold(events: Iterable[LoggedAccess], burst_seconds: float = BURST_SECONDS) -> FoldedLog:
     """The summary and the credit of a whole log, given in any order.
 
-    The weights of the accesses that count are cumulated in order of time; each whole unit that the sum passes
-    is one access at the time of the event that passed it. A weight of 1 is one access at once, ten of
-    0.1 are one at the tenth, and a birth of 2.5 is two and leaves half a unit.
+    A weight of 1 is one access at once, ten of 0.1 are one at the tenth, and a birth of 2.5 is two and leaves
+    half a unit.
 
     Raises:
         ValueError: the weights never reach a whole unit, so there is no access to sum up.
     """
-    total = 0
-    times: list[float] = []
-    for event in without_bursts(events, burst_seconds):
-        whole_before = total // CREDIT_UNITS
-        total += round(event.weight * CREDIT_UNITS)
-        times.extend([event.at] * (total // CREDIT_UNITS - whole_before))
+    counting = without_bursts(events, burst_seconds)
+    times, credit = whole(
+        (event.at, Fraction(round(event.weight * CREDIT_UNITS), CREDIT_UNITS)) for event in counting
+    )
     if not times:
-        raise ValueError(f"the log's weights come to {total / CREDIT_UNITS}, less than one access")
-    return FoldedLog(AccessSummary.of(times), total % CREDIT_UNITS / CREDIT_UNITS)
+        raise ValueError(f"the log's weights come to {float(credit)}, less than one access")
+    return FoldedLog(AccessSummary.of(times), float(credit))
 
 
 def _microseconds(seconds: float) -> int:

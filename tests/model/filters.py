@@ -9,9 +9,10 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
 
-from tests.oracle.book import USES, Book
-from tests.oracle.noted import Noted
-from tests.oracle.vitality import BIRTHS, HOUR, Aging, Event, counted, summed
+from tests.model.book import Book
+from tests.model.noted import Noted
+from tests.model.parameters import USES
+from tests.model.vitality import HOUR, Aging, Event
 
 MAX_MEDIANS = 63.0
 """Medians that S counts at most."""
@@ -63,17 +64,18 @@ def known_then(memory: Noted, then: datetime) -> bool:
 def refresh_medians(book: Book, now: datetime) -> None:
     """What search compares S with, by layer: the median of B over live memories, ages at least an hour."""
     bases: dict[str, list[float]] = {}
-    for each in book.live:
+    for each in map(book.memories.__getitem__, book.live):
         bases.setdefault(each.layer, []).append(math.log(book.sum(each, now, HOUR)))
     book.medians = {layer: math.exp(median(values)) for layer, values in bases.items()}
 
 
 def expected_score(book: Book, memory: Noted, relevance: float, now: datetime) -> float:
     """Relevance and use in log-odds, as a probability."""
-    unused = [Event(now - NEVER_USED, "write", None, BIRTHS.get(memory.layer, 1))]
-    typical = book.medians.get(memory.layer) or summed(counted(unused), Aging(memory.layer), now)
+    rates = book.rates(memory.layer)
+    unused = int(rates.birth) * [now - NEVER_USED]
+    typical = book.medians.get(memory.layer) or Aging(rates).exact(unused, now)
     ratio = min(book.sum(memory, now, HOUR) / typical, MAX_MEDIANS)
-    worth = BIRTHS.get(memory.layer, 1) * summed([now - HOUR], Aging(memory.layer), now) / typical
+    worth = rates.birth * Aging(rates).share(HOUR) / typical
     scale = min(math.log(1 + MAX_MEDIANS) / math.log(1 + min(worth, MAX_MEDIANS)), MAX_SCALE)
     odds = relevance / (1 - relevance) * ((1 + ratio) / 2) ** (WEIGHT * scale)
     return float(odds / (1 + odds))

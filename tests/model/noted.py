@@ -1,4 +1,4 @@
-"""What the oracle notes of one memory and of one link."""
+"""What the book notes of one memory."""
 
 from __future__ import annotations
 
@@ -6,9 +6,24 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from tests.oracle.history import Past
-from tests.oracle.spread import Received
-from tests.oracle.vitality import Event
+from tests.model.history import Past
+from tests.model.vitality import Event
+
+
+@dataclass(frozen=True)
+class Received:
+    """A part of a use of another memory."""
+
+    source: int
+    amount: float
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Archived:
+    at: datetime
+    reason: str
+    plan: int | None = None
 
 
 @dataclass
@@ -21,23 +36,29 @@ class Noted:
     log: list[Event]
     past: Past
     embedded: bool = False
-    received: list[Received] = field(default_factory=list)
     pinned: bool = False
-    archived: datetime | None = None
+    received: list[Received] = field(default_factory=list)
+    archived: Archived | None = None
     superseded_by: int | None = None
     superseded_at: datetime | None = None
     history: list[tuple[datetime, bool]] = field(default_factory=list)
     """When it was archived (True) and came back (False)."""
     zone_seen: str | None = None
     """Its zone when the job `vitality` last ran."""
+    cut_size: int = 0
+    """How many memories it held together when the graph was last looked at."""
 
     @property
-    def key(self) -> str:
-        return str(self.draft["key"])
+    def key(self) -> str | None:
+        return self.draft.get("key")
 
     @property
     def layer(self) -> str:
         return str(self.draft["layer"])
+
+    @property
+    def content(self) -> tuple[str, str]:
+        return self.draft.get("title") or "", self.draft["body"]
 
     @property
     def happened(self) -> datetime:
@@ -45,7 +66,8 @@ class Noted:
 
     @property
     def born(self) -> datetime:
-        return self.log[0].at
+        """Nothing can have used it before."""
+        return min(self.happened, self.created)
 
     def valid(self, now: datetime, archived: bool) -> bool:
         """Within its period, and not past the time at which it is to be archived, unless it is archived."""
@@ -54,21 +76,13 @@ class Noted:
         ends = (self.draft.get("valid_until"), expires)
         return (begin is None or begin <= now) and all(end is None or now < end for end in ends)
 
-    def archive(self, now: datetime, gone: bool) -> None:
-        self.archived = now if gone else None
-        self.history.append((now, gone))
+    def archive(self, now: datetime, reason: str, plan: int | None = None) -> None:
+        self.archived = Archived(now, reason, plan)
+        self.history.append((now, True))
+
+    def restore(self, now: datetime) -> None:
+        self.archived = None
+        self.history.append((now, False))
 
     def was_archived(self, then: datetime) -> bool:
         return next((gone for at, gone in reversed(self.history) if at <= then), False)
-
-
-@dataclass(frozen=True)
-class Linked:
-    """A link, and when it was made."""
-
-    source: int
-    target: int
-    relation: str
-    at: datetime
-    merged_from: int | None = None
-    """The memory whose link this is a copy of, for its keeper."""
