@@ -95,7 +95,7 @@ def values_of(asked: Sequence[Question], tenant: Tenant) -> list[Values]:
 def arms(connection: Connect, asked: Sequence[Question], tenant: Tenant, calls: int) -> Iterator[Row]:
     """Each additional arm, compared with a bare scan of this tenant's vector index."""
     act_for(connection, tenant.name)
-    effort = connection.execute("SELECT recall_private.hnsw_ef_search(%s, 50)", (tenant.size,)).fetchone()
+    effort = connection.execute("SELECT recall_private.hnsw_ef_search(%s)", (tenant.size,)).fetchone()
     (ef,) = effort or (100,)
     connection.execute(f"SET hnsw.ef_search = {ef}")
     plain = values_of(asked[:calls], tenant)
