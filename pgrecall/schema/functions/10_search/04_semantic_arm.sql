@@ -3,8 +3,8 @@
 -- many vectors as it needs memories, and more if they belong to too few memories. Relevance compares the similarity
 -- with the typical one of the tenant, because an embedder with little knowledge of a language finds all texts similar.
 
--- hnsw_ef_search: the value of hnsw.ef_search for a vector index of p_total memories. The more there are, the larger it
--- must be to find the same share of the nearest.
+-- hnsw_ef_search: the value of hnsw.ef_search for the 40 or more nearest in a vector index of p_total memories. The more
+-- there are, the larger it must be to find the same share of the nearest.
 CREATE OR REPLACE FUNCTION recall_private.hnsw_ef_search(p_total bigint) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN least(greatest(sqrt(p_total) / 2, 100), 1000)::int;
@@ -66,7 +66,7 @@ CREATE OR REPLACE FUNCTION recall_private.semantic_arm(
 )
 LANGUAGE plpgsql STABLE
 SET hnsw.iterative_scan = relaxed_order
-SET hnsw.ef_search = 100 AS $$
+SET hnsw.ef_search = 80 AS $$
 DECLARE
     v_table text := recall_private.vector_table(p_tenant);
     v_memories bigint;
@@ -76,7 +76,7 @@ DECLARE
     -- Without a filter few memories are hidden; a fifth more than needed makes up for them.
     v_limit int := CASE WHEN v_filtered THEN p_pool ELSE p_pool * 6 / 5 END;
     v_vectors int := v_limit;
-    v_ef int := 100;
+    v_ef int := 80;
     v_ids bigint[];
     v_distances double precision[];
     v_found bigint[];
@@ -96,8 +96,8 @@ BEGIN
     IF v_indexed THEN
         -- The average number of vectors for each memory, at most 4. It is rounded, because both counts are somewhat outdated.
         v_vectors := v_limit * CASE WHEN v_memories > 0 THEN least(round(1.25 * v_total / v_memories - 0.25), 4) ELSE 1 END;
-        v_ef := coalesce(recall_private.hnsw_ef_search(v_total), 100);
-        IF v_ef > 100 THEN
+        v_ef := coalesce(recall_private.hnsw_ef_search(v_total), 100) * least(p_pool / 40.0, 1);
+        IF v_ef <> 80 THEN
             PERFORM set_config('hnsw.ef_search', v_ef::text, true);
         END IF;
     END IF;

@@ -49,7 +49,7 @@ DECLARE
     v_answers bigint[] := coalesce(g.answers, '{}');
     v_typical double precision := g.typical;
     v_trust double precision := g.trust;
-    v_compared constant int := 40;  -- number of candidates compared by their tokens
+    v_compared constant int := 32;  -- number of candidates compared by their tokens
     v_speaker text := p_intent.speaker;
     -- A question about the past whose words are not trusted asks what was in its period.
     v_of_period double precision := CASE WHEN p_intent.in_past THEN 3 - 2 * g.trust ELSE 1 END;
