@@ -134,8 +134,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     || '(enseño | enseno)) | si <-> hablas <-> de | siempre <-> (en <-> (pesos | euros | (español | espanol) | '
     || 'castellano | metros) | de <-> usted) | nada <-> de <-> (listas | emojis | mensajes | tecnicismos | '
     || 'anglicismos) | cuando <-> (des | digas | escribas | respondas | contestes | cites | recomiendes | hagas | pongas) '
-    || '| ((pregúntame | preguntame) | (avísame | avisame)) <-> antes | sin <2> (porfa | por <-> favor) | nada <-> de <-> '
-    || '!(nada | eso) & !no | '
+    || '| ((pregúntame | preguntame) | (avísame | avisame)) <-> antes | sin <2> (porfa | por <-> favor) | !(no | que | gosto | '
+    || 'gosta) <-> nada <-> de <-> !(nada | eso) | '
     -- French, Italian, Portuguese and Dutch
     || '(à | a) <-> partir <-> de <-> maintenant | (à | a) <-> l <-> avenir | (désormais | desormais) | ne <-> me '
     || '<2> jamais | plus <-> jamais | (tutoie | tutoyez | vouvoie) <-> moi | quand <-> tu <-> (me | donnes | '

@@ -26,23 +26,31 @@ RETURN
     '|lol|haha\w*|ha|right|alright|all right|fine|awesome|brilliant|lovely|grand|sounds good|will do|understood|noted|done|exactly|true'
     '|i see|makes sense|fair enough|bye|good ?night|good morning|morning|hello|hi|hey|you.?re welcome|no problem|no worries|np|so much'
     '|very much|a lot|mate|man|then|that.?s it|that.?s all|for now|and|for that|for the help|wow|oh|ah|hm+|mhm|see you|later|please|tomorrow|too'
-    '|danke\w*|gut|super|prima|alles klar|verstanden|ja|nein|genau|stimmt|klar|schön|dir|ihnen|sehr|bitte|gern\w*|tschüss|bis dann|bis morgen|guten morgen|hallo|gute nacht|na gut|passt|mach ich'
-    '|gracias|muchas|vale|perfecto|genial|de acuerdo|entendido|sí|si|bueno|claro|hola|adiós|hasta luego|hasta mañana|buenas noches|buenos días|de nada|muy amable|merci|d.accord|grazie|obrigad[oa])\M\W*)+$';
+    '|so|really|very|totally|(?:(?:this|that|it)(?:.?s| is)|you(?:.?re| are)|how|what) (?:the best|an? (?:star|lifesaver|great idea|relief)|amazing|great|good|cool|nice|perfect|lovely|awesome|fine|true|right|clear|helpful|interesting|kind|sweet|funny)'
+    '|(?:sounds|looks) (?:good|great|fine|perfect)(?: to me)?|(?:this|that|it) (?:works|helps|helped)(?: for me)?|works for me|(?:nice|good) (?:one|call|job|work|evening|day)|(?:exactly|just)? ?what i (?:needed|wanted)|talk (?:later|soon|tomorrow)|you too'
+    '|amazing|fantastic|wonderful|interesting|a (?:bunch|ton|million)|again|all|everyone|guys|for (?:everything|\w+ing|(?:(?:all|the|your|that|quick) )*(?:help|tips?|advice|info|explanation|answer|reply|reminder|update|heads.?up|support|effort|time))'
+    '|danke\w*|gut|super|prima|alles klar|verstanden|ja|nein|genau|stimmt|klar|schön|dir|ihnen|sehr|bitte|gern\w*|tschüss|bis dann|bis morgen|guten (?:morgen|tag|abend)|hallo|gute nacht|na (?:gut|schön|klar)|passt|mach ich'
+    '|(?:das )?(?:klingt|hört sich|sieht) (?:gut|super|toll|prima)(?: an| aus)?|(?:das )?(?:macht sinn|ergibt sinn|hilft mir|passt so|reicht mir)|kein (?:problem|ding|stress)|keine ursache|(?:gute|tolle|super) idee|guter (?:punkt|tipp)|(?:du bist|sie sind) (?:der|die) beste\w*|wird gemacht|geht klar|in ordnung'
+    '|(?:genau )?das (?:hab|habe|hatte) ich (?:gebraucht|gesucht)|jep|jo|jup|joa|ach so|ah so|aha|zusammen|allerseits|bis (?:später|bald|gleich|morgen|dann|nachher)|dann|vielmals|(?:vielen|herzlichen|besten|tausend) dank|echt|klasse|toll|spitze|top|perfekt|wunderbar|großartig|freut mich|schönen (?:tag|abend)|auf jeden fall'
+    '|für (?:alles|(?:die|den|das|deine?n?|ihre?n?) (?:(?:schnelle?n?|gute?n?) )?(?:hilfe|erklärung|tipps?|rat|infos?|antwort|mühe|hinweis|erinnerung))'
+    '|gracias|muchas|vale|perfecto|genial|de acuerdo|entendido|sí|si|bueno|claro|hola|adiós|hasta luego|hasta mañana|buen[ao]s (?:noches|días|tardes)|de nada|muy (?:amable|bien)'
+    '|(?:me )?(?:suena|parece) (?:bien|genial|perfecto)|(?:tiene|tienes) (?:sentido|razón)|buena idea|buen (?:punto|consejo)|no (?:pasa nada|hay problema|te preocupes)|(?:ya )?lo (?:pillo|entiendo|veo|tengo)|así lo (?:hago|haré)|justo lo que (?:necesitaba|buscaba|quería)|eres (?:un|una|el|la) \w+|qué (?:bueno|bien|guay|pasada|gracia|risa|maravilla|chulo|genial|alegría|lindo)'
+    '|mil|ya|ah|pues|venga|hecho|listo|exacto|estupendo|fenomenal|buenísimo|de verdad|tod[oa]s?|a tod[oa]s|hasta (?:pronto|la próxima|entonces)|por (?:todo|explic\w+|(?:la|tu|el|los|tus) (?:ayuda|consejos?|explicación|información|respuesta|aviso|tiempo))|merci|d.accord|grazie|obrigad[oa])\M\W*)+$';
 
 -- question_pattern: matches a sentence that asks something, or asks for something now, from its beginning and in lower
 -- case.
 CREATE OR REPLACE FUNCTION recall_private.question_pattern() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN
-    '^\W*(?:(?:and|so|but|ok|okay|hey|hi|hello|also|btw|um|well|then|yes|no|right|wait|please|pls|there|quick question|und|aber|also|sag mal|hallo|y|pero|oye|bueno|hola)[,:!.]? +)*'
-    '(?:(?:who|what|whats|when|where|which|why|how|hows|whose|whom)\M|(?:is|are|am|was|were|do|does|did|can|could|would|will|should|shall'
+    '^\W*(?:(?:and|so|but|ok|okay|hey|hi|hello|also|btw|um|well|then|yes|no|right|wait|please|pls|there|(?:a |just a )?quick (?:one|question)|by the way|i forgot|i forget|und|aber|also|sag mal|hallo|y|pero|oye|bueno|hola|perdona|ich hab.?s vergessen|no me acuerdo|keine ahnung)[,:!.]? +)*'
+    '(?:(?:who|what|when|where|how)[’'']?s?\M|(?:which|why|whose|whom)\M|(?:do )?(?:you|u|ya) know (?:if|who|what|when|where|which|why|how)\M|(?:is|are|am|was|were|do|does|did|can|could|would|will|should|shall'
     '|may|might|have|has|had|isn.?t|aren.?t|don.?t|doesn.?t|didn.?t|can.?t|won.?t) (?:i|you|we|they|he|she|it|there|this|that|the|my|your|our|his|her|any|anyone)\M'
     '|any (?:idea|ideas|tips|advice|suggestions|recommendations|thoughts|news|chance)\M|(?:can|could|would) you\M'
     '|(?:show|tell|give|help|find|remind) (?:me|us)\M|(?:find|explain|draft|suggest|recommend|list|summari[sz]e|describe|compare|translate|calculate|plan|look up|check|write|make) (?:me|a|an|the|some|all|my|this|that|how|what|why)\M'
-    '|i(?:.m| am)? (?:wonder|wondering|was wondering|.d like to know|would like to know|need to know|curious)\M'
+    '|i(?:.m| am)? (?:wonder|wondering|was wondering|[’'']?d (?:like|love) to know|would (?:like|love) to know|need to know|curious)\M'
     '|(?:wer|was|wann|wo|wohin|woher|wie|warum|wieso|weshalb|welche\w*|wem|wen|wessen|womit|wozu)\M|(?:kannst|könntest|können|könnten|soll|sollte|sollen|ist|sind|hat|hast|haben|gibt|darf|muss|weißt|wissen|war|hatte|hattest|hatten) (?:du|sie|ich|wir|es|er|das|die|der|man|mein\w*)\M'
-    '|(?:zeig|sag|gib|erklär|hilf|such|nenn)e?(?:n sie)? (?:mir|uns)\M'
-    '|¿|(?:qué|quién\w*|cuándo|dónde|adónde|cómo|cuál\w*|por qué|cuánt\w+|a qué|de qué|en qué|con quién)\M|(?:puedes|podrías|puede|podría|sabes|sabe|hay|tienes|debo|debería) |(?:dime|dame|explícame|ayúdame|búscame|busca|muéstrame|recomiéndame) )';
+    '|(?:haben?|hab|wollten?) (?:ich|wir)\M|(?:mich würde interessieren|ich wüsste gern\w*)\M|ich frage? mich,? (?:ob|w\w+)\M|ob [^,]+$|(?:zeig|sag|gib|erklär|hilf|such|nenn)e?(?:n sie)? (?:mir|uns)\M'
+    '|¿|me (?:puedes|podrías|gustaría saber|pregunto)\M|(?:qué|quién\w*|cuándo|dónde|adónde|cómo|cuál\w*|por qué|cuánt\w+|a qué|de qué|en qué|con quién)\M|(?:puedes|podrías|sabes|tienes|debo|debería) |(?:puede|podría) \w+(?:me|nos)\M|hay (?:alg\w+|otr[oa]s?|más)\M|(?:dime|dame|explícame|ayúdame|búscame|busca|muéstrame|recomiéndame) )';
 
 -- clause_pattern: matches a sentence that begins as a question does and, without a question mark, asks nothing: "When we
 -- were children she sold the boat.", "which I can't eat". In lower case.
@@ -52,7 +60,8 @@ RETURN
     '^\W*(?:when|where|while|which|who|what|wann|wo|was|wer|wie|als|weil|cuando|donde|que|quien|como)\M'
     '(?!.{0,3}\m(?:s|is|are|was|were|do|does|did|can|could|will|would|should|has|have|had|re|ll)\M)[^,]*'
     '(?:,| (?:i|we|he|she|they|you|ich|wir|er|sie|du|yo) (?:can.?t|don.?t|do|did|never|always|am|was|were|had|have)\M)'
-    '|^\W*(?:hatte|hat|war|ist|sind|gibt) (?:ich|er|sie|es|wir)\M[^?]*$';
+    '|^\W*(?:hatte|hat|war|ist|sind|gibt) (?:ich|er|sie|es|wir)\M[^?]*$'
+    '|^\W*(?:what|where|who) (?:i|we|he|she|they) \w+ (?:\w+ ){0,3}(?:is|are|was|were)\M|^\W*(?:how to|wie man|cómo \w+[aei]r)\M[^:?]*: +\w';
 
 -- lack_pattern: matches a sentence that says why one asks: "I forgot.", "I can't remember." In lower case.
 CREATE OR REPLACE FUNCTION recall_private.lack_pattern() RETURNS text
