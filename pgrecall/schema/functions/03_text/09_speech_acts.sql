@@ -22,20 +22,20 @@ RETURN p_act IN ('question', 'acknowledgement');
 CREATE OR REPLACE FUNCTION recall_private.acknowledgement_pattern() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN
-    '^\W*(?:(?:hi there|hey there|good idea|good point|good question|thanks?|thank you|thx|ty|cheers|ta|ok|okay|k|kk|cool|great|perfect|nice|good|good one|got it|sure|yes|yeah|yep|yup|yea|no|nope'
+    '^[^[:alnum:]?]+$|^\W*(?:(?:hi there|hey there|good idea|good point|good question|thanks?|thank you|thx|ty|cheers|ta|ok|okay|k|kk|cool|great|perfect|nice|good|good one|got it|sure|yes|yeah|yep|yup|yea|no|nope'
     '|lol|haha\w*|ha|right|alright|all right|fine|awesome|brilliant|lovely|grand|sounds good|will do|understood|noted|done|exactly|true'
     '|i see|makes sense|fair enough|bye|good ?night|good morning|morning|hello|hi|hey|you.?re welcome|no problem|no worries|np|so much'
     '|very much|a lot|mate|man|then|that.?s it|that.?s all|for now|and|for that|for the help|wow|oh|ah|hm+|mhm|see you|later|please|tomorrow|too'
     '|so|really|very|totally|(?:(?:this|that|it)(?:.?s| is)|you(?:.?re| are)|how|what) (?:the best|an? (?:star|lifesaver|great idea|relief)|amazing|great|good|cool|nice|perfect|lovely|awesome|fine|true|right|clear|helpful|interesting|kind|sweet|funny)'
-    '|(?:sounds|looks) (?:good|great|fine|perfect)(?: to me)?|(?:this|that|it) (?:works|helps|helped)(?: for me)?|works for me|(?:nice|good) (?:one|call|job|work|evening|day)|(?:exactly|just)? ?what i (?:needed|wanted)|talk (?:later|soon|tomorrow)|you too'
-    '|amazing|fantastic|wonderful|interesting|a (?:bunch|ton|million)|again|all|everyone|guys|for (?:everything|\w+ing|(?:(?:all|the|your|that|quick) )*(?:help|tips?|advice|info|explanation|answer|reply|reminder|update|heads.?up|support|effort|time))'
+    '|(?:sounds|looks) (?:good|great|fine|perfect)(?: to me)?|(?:this|that|it) (?:works|helps|helped)(?: for me)?|works for me|(?:nice|good) (?:one|call|job|work|evening|day)|(?:exactly|just)? ?what i (?:needed|wanted)|talk (?:later|soon|tomorrow)|you too|good to know|my bad|sorry|never ?mind|night|omg|(?:fine|ok|okay|good) (?:by|with) me|will try|phew|i didn.?t know that|didn.?t know that|(?:that|you) saved my \w+'
+    '|amazing|fantastic|wonderful|interesting|a (?:bunch|ton|million)|again|all|everyone|guys|for (?:everything|\w+ing|(?:(?:all|the|your|that|quick|detailed|good|great) )*(?:help|tips?|advice|info|explanation|answer|reply|reminder|update|heads.?up|support|effort|time))'
     '|danke\w*|gut|super|prima|alles klar|verstanden|ja|nein|genau|stimmt|klar|schön|dir|ihnen|sehr|bitte|gern\w*|tschüss|bis dann|bis morgen|guten (?:morgen|tag|abend)|hallo|gute nacht|na (?:gut|schön|klar)|passt|mach ich'
     '|(?:das )?(?:klingt|hört sich|sieht) (?:gut|super|toll|prima)(?: an| aus)?|(?:das )?(?:macht sinn|ergibt sinn|hilft mir|passt so|reicht mir)|kein (?:problem|ding|stress)|keine ursache|(?:gute|tolle|super) idee|guter (?:punkt|tipp)|(?:du bist|sie sind) (?:der|die) beste\w*|wird gemacht|geht klar|in ordnung'
-    '|(?:genau )?das (?:hab|habe|hatte) ich (?:gebraucht|gesucht)|jep|jo|jup|joa|ach so|ah so|aha|zusammen|allerseits|bis (?:später|bald|gleich|morgen|dann|nachher)|dann|vielmals|(?:vielen|herzlichen|besten|tausend) dank|echt|klasse|toll|spitze|top|perfekt|wunderbar|großartig|freut mich|schönen (?:tag|abend)|auf jeden fall'
+    '|(?:genau )?das (?:hab|habe|hatte) ich (?:gebraucht|gesucht)|jep|jo|jup|joa|ach so|ah so|aha|verstehe|nee|moin\w*|zusammen|allerseits|bis (?:später|bald|gleich|morgen|dann|nachher)|dann|vielmals|(?:vielen|herzlichen|besten|tausend) dank|echt|klasse|toll|spitze|top|perfekt|wunderbar|großartig|freut mich|schönen (?:tag|abend)|auf jeden fall'
     '|für (?:alles|(?:die|den|das|deine?n?|ihre?n?) (?:(?:schnelle?n?|gute?n?) )?(?:hilfe|erklärung|tipps?|rat|infos?|antwort|mühe|hinweis|erinnerung))'
     '|gracias|muchas|vale|perfecto|genial|de acuerdo|entendido|sí|si|bueno|claro|hola|adiós|hasta luego|hasta mañana|buen[ao]s (?:noches|días|tardes)|de nada|muy (?:amable|bien)'
     '|(?:me )?(?:suena|parece) (?:bien|genial|perfecto)|(?:tiene|tienes) (?:sentido|razón)|buena idea|buen (?:punto|consejo)|no (?:pasa nada|hay problema|te preocupes)|(?:ya )?lo (?:pillo|entiendo|veo|tengo)|así lo (?:hago|haré)|justo lo que (?:necesitaba|buscaba|quería)|eres (?:un|una|el|la) \w+|qué (?:bueno|bien|guay|pasada|gracia|risa|maravilla|chulo|genial|alegría|lindo)'
-    '|mil|ya|ah|pues|venga|hecho|listo|exacto|estupendo|fenomenal|buenísimo|de verdad|tod[oa]s?|a tod[oa]s|hasta (?:pronto|la próxima|entonces)|por (?:todo|explic\w+|(?:la|tu|el|los|tus) (?:ayuda|consejos?|explicación|información|respuesta|aviso|tiempo))|merci|d.accord|grazie|obrigad[oa])\M\W*)+$';
+    '|mil|ya|ah|uf|pues|(?:ja){2,}\w*|menos mal|me vale|por favor|madre mía|igualmente|venga|hecho|listo|exacto|estupendo|fenomenal|buenísimo|de verdad|tod[oa]s?|a tod[oa]s|hasta (?:pronto|la próxima|entonces)|por (?:todo|explic\w+|(?:la|tu|el|los|tus) (?:ayuda|consejos?|explicación|información|respuesta|aviso|tiempo))|merci|beaucoup|oui|je vois|d.accord|mdr|grazie|mille|va bene|ecco|capito|obrigad[oa]|tá bom|k{3,}|dank je|wel|bedankt|oké)\M\W*)+$';
 
 -- question_pattern: matches a sentence that asks something, or asks for something now, from its beginning and in lower
 -- case.
@@ -130,7 +130,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     -- English
     '(don <-> t | dont | do <-> not) <-> (know | have <-> (that | any | this | access | information)) | no <-> '
-    || 'idea | (can <-> t | cant | cannot | couldn <-> t) <-> (know | tell) | (no | any) <-> way <-> of <-> knowing | not <-> me | '
+    || 'idea | (can <-> t | cant | cannot | couldn <-> t) <-> (know | tell) | (no | any) <-> way <-> of <-> knowing | not <-> me & !(was | is) | '
     || 'no <-> clue | have <-> no <-> (record | information | note | memory) | (haven <-> t | have <-> not | never | didn '
     || '<-> t) <-> (told | tell | mention | mentioned | said | shared | share) <-> (me | that | it) | you <-> '
     || '(never | haven <-> t) <-> (mentioned | said) | '

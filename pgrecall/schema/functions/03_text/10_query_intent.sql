@@ -137,7 +137,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     || 'these | they) | and <-> (the | that | this | what <-> about) | what <-> about | how <-> about | the <-> '
     || 'other <-> (one | ones | two) | the <-> (first | second | third | last | next | middle | latter | former) '
     || '<-> (one | option | idea | thing | point | step) | that <-> one | this <-> one | why <-> (not | that | is '
-    || '<-> that) | like <-> that | of <-> (those | these | them) | same <-> (thing | again | one) | (about | with '
+    || '<-> that) | like <-> that | of <-> (those | these | them) | same <-> (thing | again | one | for) | another <-> (one | example) | (about | with '
     || '| for | without) <-> (it | that | this | him | her | them) | '
     -- German
     || '(hat | ist | war | wird | kann | soll) <-> (das | es | dies) | und <-> (die | der | das | was) <-> (andere '
@@ -201,7 +201,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     || 'uno uns up us use vale ve very vez vom von vor wann war waren warum was wasn we weiter welche well wenn '
     || 'went wer were what when where whether which while who why wie wieder wieso will wird wirklich with wo won '
     || 'work worked working works would wouldn wurde würde y ya yeah yes yet yo you your zu zum zur zweite él '
-    || 'última último cuanta cuanto cuánta cuánto dijo eben para welchen welcher welches', ' ')
+    || 'última último cuanta cuanto cuánta cuánto dijo eben para welchen welcher welches again example examples far redo '
+    || 'reply replied they arrived shorter longer erzähl erzähle beispiel weit sicher kürzer länger gesagt cuéntame lejos '
+    || 'cerca seguro segura llegado llegó ejemplo respondió respondieron corto está están', ' ')
 $$;
 
 -- has_topic: whether these words contain one that says what a text is about.
@@ -223,7 +225,8 @@ DECLARE
     v_recalls boolean := v_words @@ recall_private.recall_words();
     v_intent recall.query_intent;
 BEGIN
-    v_intent.about_questions := v_words @@ recall_private.asked_words();
+    v_intent.about_questions := v_words @@ recall_private.asked_words() AND NOT (
+        v_words @@ recall_private.asking_moment_words() AND v_words @@ recall_private.assistant_words());
     v_intent.speaker := CASE
         WHEN v_intent.about_questions THEN NULL
         WHEN v_words @@ recall_private.assistant_words() THEN 'assistant'
