@@ -100,14 +100,20 @@ RETURN
 CREATE OR REPLACE FUNCTION recall_private.change_pattern() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN
-    '\m(?:no longer|not any ?more|(?:has|have|is|are|am|[’''](?:ve|s|re|m)) moved|(?:moved|changed|switched) (?:to|it|its|the|his|her|their|my|our|back)'
+    '\m(?:no longer|not any ?more|any ?more\W*$|(?:has|have|is|are|am|[’''](?:ve|s|re|m)) moved|(?:moved|changed|switched) (?:to|it|its|the|his|her|their|my|our|back)'
     '|has changed|instead|put (?:it |us |them |the \w+ )?(?:off|back|forward)|pushed|postponed|rescheduled|brought forward|after all|in the end'
     '|(?:is|are) off|called off|cancell?ed|(?:earlier|later) than|raised|lowered|extended|change of plan|fell thr\w+|quit|so not'
     '|not [^.!?]{0,25}\m(?:but|until|till)|only in'
+    '|(?:i|we|he|she|they|has|have|was|were|been|got|[’''](?:ve|s)) (?:just |now |since )?(?:switched|swapped|migrated|upgraded|promoted|renamed|replaced|transferred|relocated|repainted|sold|raised|lowered)'
+    '|(?:started|taken|took|got|joined|found) (?:a|an|my|his|her|the|another) new|(?:broke|split) up|single again|divorced|retired|took over|taken over|slipped'
+    '|(?:is|are|am|[’''](?:s|re|m)) now|now (?:lives|works|runs|uses|called)|these days|nowadays|from (?:next|this) (?:week|month|year)|turns out'
+    '|(?:we|i|they|he|she) (?!know|see|get|understand|think|feel|am|need|have|want)\w+ (?:\w+ ){1,3}now\W*$'
     '|mittlerweile|inzwischen|verschoben|doch (?:erst|nicht|schon|nur)|statt|stattdessen|nicht mehr|umgezogen|geändert|ab sofort|ab jetzt'
-    '|erst (?:am|im|ab)|abgesagt|gestorben'
+    '|erst (?:am|im|ab)|abgesagt|gestorben|gewechselt|verlegt|verschiebt|umgestellt|umgestiegen|erhöht|gesenkt|gestrichen|verkauft|ersetzt|umbenannt'
+    '|künftig|nun|(?:ist|sind|bin) jetzt|jetzt (?:bei|in|auf|bis|im)|doch (?:bis|am|um)|seit (?:heute|gestern|kurzem|neuestem)|getrennt'
     '|ya no|al final|en vez|en lugar|cambi(?:ó|aron|amos|ado|é)|aplaz\w+|retras\w+|cancel(?:ó|aron|ado)|(?:se mudó|me mudé)'
-    '|han (?:movido|subido|bajado|cambiado)|sube|pasa a)\M';
+    '|(?:ha|han|hemos|he) (?:movido|subido|bajado|cambiado|pasado|migrado|mudado|trasladado|vendido)|se ha ido|sube|pasa a|(?:sub|baj)(?:ó|aron)|pasó a'
+    '|(?:vend|rompi)(?:í|imos|ió|mos)|ya (?:está|estamos|es|son|vive|trabaja)|ahora (?:es|está|son|vive|trabaja)|sino)\M';
 
 -- now_pattern: with value_pattern, matches a text that says how something is now: "so it's 54,600 now". In lower case.
 CREATE OR REPLACE FUNCTION recall_private.now_pattern() RETURNS text

@@ -201,9 +201,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     || 'uno uns up us use vale ve very vez vom von vor wann war waren warum was wasn we weiter welche well wenn '
     || 'went wer were what when where whether which while who why wie wieder wieso will wird wirklich with wo won '
     || 'work worked working works would wouldn wurde würde y ya yeah yes yet yo you your zu zum zur zweite él '
-    || 'última último cuanta cuanto cuánta cuánto dijo eben para welchen welcher welches again example examples far redo '
-    || 'reply replied they arrived shorter longer erzähl erzähle beispiel weit sicher kürzer länger gesagt cuéntame lejos '
-    || 'cerca seguro segura llegado llegó ejemplo respondió respondieron corto está están', ' ')
+    || 'última último cuanta cuanto cuánta cuánto dijo eben para welchen welcher welches example examples far redo '
+    || 'reply replied they arrived shorter longer erzähl erzähle beispiel weit sicher kürzer länger cuéntame lejos '
+    || 'cerca seguro segura llegado llegó ejemplo respondió respondieron corto está están estás', ' ')
 $$;
 
 -- has_topic: whether these words contain one that says what a text is about.
