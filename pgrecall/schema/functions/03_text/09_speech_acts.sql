@@ -105,7 +105,7 @@ RETURN
     '|(?:is|are) off|called off|cancell?ed|(?:earlier|later) than|raised|lowered|extended|change of plan|fell thr\w+|quit|so not'
     '|not [^.!?]{0,25}\m(?:but|until|till)|only in'
     '|(?:i|we|he|she|they|has|have|was|were|been|got|[’''](?:ve|s)) (?:just |now |since )?(?:switched|swapped|migrated|upgraded|promoted|renamed|replaced|transferred|relocated|repainted|sold|raised|lowered)'
-    '|(?:started|taken|took|got|joined|found) (?:a|an|my|his|her|the|another) new|(?:broke|split) up|single again|divorced|retired|took over|taken over|slipped'
+    '|(?:started|taken|took|got|joined|found) (?:a|an|my|his|her|the|another) new|(?:broke|split) up|single again|divorced|took over|taken over'
     '|(?:is|are|am|[’''](?:s|re|m)) now|now (?:lives|works|runs|uses|called)|these days|nowadays|from (?:next|this) (?:week|month|year)|turns out'
     '|(?:we|i|they|he|she) (?!know|see|get|understand|think|feel|am|need|have|want)\w+ (?:\w+ ){1,3}now\W*$'
     '|mittlerweile|inzwischen|verschoben|doch (?:erst|nicht|schon|nur)|statt|stattdessen|nicht mehr|umgezogen|geändert|ab sofort|ab jetzt'
