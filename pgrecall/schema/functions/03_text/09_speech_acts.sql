@@ -106,14 +106,15 @@ RETURN
     '|not [^.!?]{0,25}\m(?:but|until|till)|only in'
     '|(?:i|we|he|she|they|has|have|was|were|been|got|[’''](?:ve|s)) (?:just |now |since )?(?:switched|swapped|migrated|upgraded|promoted|renamed|replaced|transferred|relocated|repainted|sold|raised|lowered)'
     '|(?:started|taken|took|got|joined|found) (?:a|an|my|his|her|the|another) new|(?:broke|split) up|single again|divorced|took over|taken over'
-    '|(?:is|are|am|[’''](?:s|re|m)) now|now (?:lives|works|runs|uses|called)|these days|nowadays|from (?:next|this) (?:week|month|year)|turns out'
-    '|(?:we|i|they|he|she) (?!know|see|get|understand|think|feel|am|need|have|want)\w+ (?:\w+ ){1,3}now\W*$'
+    '|(?:is|are|am|[’''](?:s|re|m)) now|now (?:lives|works|runs|uses|called)|these days|nowadays|turns out|moved off|went over|gone (?:to|up|down|from)|no more|from (?:now|here) on|as of|changed,'
+    '|(?:from|since) (?:the )?(?:first|next|this|last|january|february|march|april|may|june|july|august|september|october|november|december|\w+day)\M(?! (?:to|until|till|through)\M)'
+    '|(?<!\m(?:right|for|just|know|that|until|till|by|up to) )now(?=[,.;]|\W*$)'
     '|mittlerweile|inzwischen|verschoben|doch (?:erst|nicht|schon|nur)|statt|stattdessen|nicht mehr|umgezogen|geändert|ab sofort|ab jetzt'
     '|erst (?:am|im|ab)|abgesagt|gestorben|gewechselt|verlegt|verschiebt|umgestellt|umgestiegen|erhöht|gesenkt|gestrichen|verkauft|ersetzt|umbenannt'
-    '|künftig|nun|(?:ist|sind|bin) jetzt|jetzt (?:bei|in|auf|bis|im)|doch (?:bis|am|um)|seit (?:heute|gestern|kurzem|neuestem)|getrennt'
+    '|künftig|nun|(?:ist|sind|bin) jetzt|jetzt (?:bei|in|auf|bis|im)|doch (?:bis|am|um)|seit (?:heute|gestern|kurzem|neuestem)|getrennt|übernommen|in rente|hat jetzt|sondern|ab (?:heute|morgen|nächste\w*|ersten|januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|\w+tag)'
     '|ya no|al final|en vez|en lugar|cambi(?:ó|aron|amos|ado|é)|aplaz\w+|retras\w+|cancel(?:ó|aron|ado)|(?:se mudó|me mudé)'
     '|(?:ha|han|hemos|he) (?:movido|subido|bajado|cambiado|pasado|migrado|mudado|trasladado|vendido)|se ha ido|sube|pasa a|(?:sub|baj)(?:ó|aron)|pasó a'
-    '|(?:vend|rompi)(?:í|imos|ió|mos)|ya (?:está|estamos|es|son|vive|trabaja)|ahora (?:es|está|son|vive|trabaja)|sino)\M';
+    '|(?:vend|rompi)(?:í|imos|ió|mos)|ya (?:está|estamos|es|son|vive|trabaja)|ahora (?:es|está|son|vive|trabaja)|sino|se pasó|ya vivo|ya \w+ (?:con|en)|desde (?:este|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre))\M';
 
 -- now_pattern: with value_pattern, matches a text that says how something is now: "so it's 54,600 now". In lower case.
 CREATE OR REPLACE FUNCTION recall_private.now_pattern() RETURNS text
