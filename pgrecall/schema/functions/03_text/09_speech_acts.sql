@@ -95,42 +95,6 @@ RETURN
     '|\m(?:ich|wir|er|sie|meine? \w+) (?:bin|sind|ist|war|habe|hab|haben|hat|mag|mögen|hasse|hasst|esse|isst|trinke|vertrage|verträgt|darf|kann|können)\M'
     '|\m(?:soy|somos|es|tengo|tiene|tenemos|odio|odia|prefiero|prefiere|soporto|no (?:puedo|puede|podemos)|me gusta)\M';
 
--- change_pattern: matches a text that says that something changed: "the demo moved to the 5th", "so the 29th instead". In
--- lower case.
-CREATE OR REPLACE FUNCTION recall_private.change_pattern() RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN
-    '\m(?:no longer|not any ?more|any ?more\W*$|(?:has|have|is|are|am|[’''](?:ve|s|re|m)) moved|(?:moved|changed|switched) (?:to|it|its|the|his|her|their|my|our|back)'
-    '|has changed|instead|put (?:it |us |them |the \w+ )?(?:off|back|forward)|pushed|postponed|rescheduled|brought forward|after all|in the end'
-    '|(?:is|are) off|called off|cancell?ed|(?:earlier|later) than|raised|lowered|extended|change of plan|fell thr\w+|quit|so not'
-    '|not [^.!?]{0,25}\m(?:but|until|till)|only in'
-    '|(?:i|we|he|she|they|has|have|was|were|been|got|[’''](?:ve|s)) (?:just |now |since )?(?:switched|swapped|migrated|upgraded|promoted|renamed|replaced|transferred|relocated|repainted|sold|raised|lowered)'
-    '|(?:started|taken|took|got|joined|found) (?:a|an|my|his|her|the|another) new|(?:broke|split) up|single again|divorced|took over|taken over'
-    '|(?:is|are|am|[’''](?:s|re|m)) now|now (?:lives|works|runs|uses|called)|these days|nowadays|turns out|moved off|went over|gone (?:to|up|down|from)|no more|from (?:now|here) on|as of|changed,'
-    '|(?:from|since) (?:the )?(?:first|next|this|last|january|february|march|april|may|june|july|august|september|october|november|december|\w+day)\M(?! (?:to|until|till|through)\M)'
-    '|(?<!\m(?:right|for|just|know|that|until|till|by|up to) )now(?=[,.;]|\W*$)'
-    '|mittlerweile|inzwischen|verschoben|doch (?:erst|nicht|schon|nur)|statt|stattdessen|nicht mehr|umgezogen|geändert|ab sofort|ab jetzt'
-    '|erst (?:am|im|ab)|abgesagt|gestorben|gewechselt|verlegt|verschiebt|umgestellt|umgestiegen|erhöht|gesenkt|gestrichen|verkauft|ersetzt|umbenannt'
-    '|künftig|nun|(?:ist|sind|bin) jetzt|jetzt (?:bei|in|auf|bis|im)|doch (?:bis|am|um)|seit (?:heute|gestern|kurzem|neuestem)|getrennt|übernommen|in rente|hat jetzt|sondern|ab (?:heute|morgen|nächste\w*|ersten|januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|\w+tag)'
-    '|ya no|al final|en vez|en lugar|cambi(?:ó|aron|amos|ado|é)|aplaz\w+|retras\w+|cancel(?:ó|aron|ado)|(?:se mudó|me mudé)'
-    '|(?:ha|han|hemos|he) (?:movido|subido|bajado|cambiado|pasado|migrado|mudado|trasladado|vendido)|se ha ido|sube|pasa a|(?:sub|baj)(?:ó|aron)|pasó a'
-    '|(?:vend|rompi)(?:í|imos|ió|mos)|ya (?:está|estamos|es|son|vive|trabaja)|ahora (?:es|está|son|vive|trabaja)|sino|se pasó|ya vivo|ya \w+ (?:con|en)|desde (?:este|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre))\M';
-
--- now_pattern: with value_pattern, matches a text that says how something is now: "so it's 54,600 now". In lower case.
-CREATE OR REPLACE FUNCTION recall_private.now_pattern() RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN '\m(?:now|actually|new|moved|jetzt|neue[rsn]?|ahora|nuev[oa])\M';
-
--- value_pattern: matches a text with a number, a day or a month. In lower case.
-CREATE OR REPLACE FUNCTION recall_private.value_pattern() RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN
-    '\d|\m(?:january|february|march|april|may|june|july|august|september|october|november|december'
-    '|monday|tuesday|wednesday|thursday|friday|saturday|sunday'
-    '|januar|februar|märz|mai|juni|juli|oktober|dezember|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag'
-    '|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre'
-    '|lunes|martes|miércoles|jueves|viernes|sábado|domingo)s?\M';
-
 -- no_answer_words: matches an answer that says that there is none.
 CREATE OR REPLACE FUNCTION recall_private.no_answer_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -229,17 +193,17 @@ RETURN CASE WHEN length(p_text) <= 1500 THEN p_text ELSE left(p_text, 1000) || E
 CREATE OR REPLACE FUNCTION recall_private.found_speech_act(p_title text, p_body text, p_role text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    v_own tsvector;
+    v_words tsvector;
+    v_own tsvector := '';
 BEGIN
     IF p_title <> '' THEN
         RETURN 'statement';
-    ELSIF p_role = 'user' THEN
+    END IF;
+    v_words := to_tsvector('pg_catalog.simple', recall_private.both_ends(p_body));
+    IF p_role = 'user' THEN
         -- Few texts have such words at all; only of these, the author's own are looked for, which takes longer.
-        v_own := to_tsvector('pg_catalog.simple', recall_private.both_ends(p_body));
-        IF v_own @@ recall_private.instruction_words() OR v_own @@ recall_private.preference_words() THEN
+        IF v_words @@ recall_private.instruction_words() OR v_words @@ recall_private.preference_words() THEN
             v_own := to_tsvector('pg_catalog.simple', recall_private.own_words(p_body));
-        ELSE
-            v_own := '';
         END IF;
         -- "Could you always ...?" wants something; "Do you always ...?" asks whether it is so.
         IF v_own @@ recall_private.instruction_words() AND NOT (
@@ -262,7 +226,9 @@ BEGIN
         RETURN 'question';
     ELSIF p_role IS DISTINCT FROM 'assistant' AND (
             lower(p_body) ~ recall_private.change_pattern()
-            OR lower(p_body) ~ recall_private.now_pattern() AND lower(p_body) ~ recall_private.value_pattern()) THEN
+            OR v_words @@ recall_private.change_words()
+            OR lower(p_body) ~ recall_private.now_pattern() AND lower(p_body) ~ recall_private.value_pattern()
+               AND NOT v_words @@ '(right | just | for | know | that | until | till | by) <-> now'::tsquery) THEN
         RETURN 'change';
     END IF;
     RETURN 'statement';
