@@ -225,8 +225,7 @@ BEGIN
     ELSIF recall_private.is_only_question(p_body) THEN
         RETURN 'question';
     ELSIF p_role IS DISTINCT FROM 'assistant' AND (
-            lower(p_body) ~ recall_private.change_pattern()
-            OR v_words @@ recall_private.change_words()
+            v_words @@ recall_private.change_words()
             OR lower(p_body) ~ recall_private.now_pattern() AND lower(p_body) ~ recall_private.value_pattern()
                AND NOT v_words @@ '(right | just | for | know | that | until | till | by) <-> now'::tsquery) THEN
         RETURN 'change';
