@@ -33,38 +33,39 @@ CREATE OR REPLACE FUNCTION recall_private.request_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT (
     -- English
-    '(should | can | could | shall) <-> (i | we) | (do | would | could | can | will) <-> you | suggest | '
-    || 'recommend | (help | show | explain | give | find) <-> (me | us) | walk <-> (me | us) | explain | (i | we) '
-    || '<-> (m | am | re | are) <-> (planning | thinking | looking | working | trying | about | going) | (i | we) '
-    || '<-> (want | need) | d <-> like | what <-> are <-> some | any <-> (ideas | tips | advice | suggestions) | '
-    || 'how <-> (do | would | can | might | should) <-> (i | we) | (tips | options | ideas) | (some | any | a) <-> '
-    || 'good | best <-> (way | ways | option | options | practice | practices) | '
-    || '(draft | write | plan | book | design | build | create | make | prepare | find | pick | choose | send | order | turn | '
-    || 'translate | fix | compare | sort | schedule | arrange | reserve | summarise | summarize | rewrite | update) <-> (a | an '
-    || '| me | my | the | this | these | some | something | us | our) | (would | should) <-> (be | go | make | suit | work) | '
-    || 'tell <-> me <-> how | (write | text | email) <-> to | (note | msg | message) <-> (to | for) | (do | shall | '
-    || 'should | will) <-> i <-> (put | bring | wear | cook | serve | reply | order | book | pack) | worth <-> (my | the | a | paying | going | seeing | buying) | (good | nice) <-> idea '
-    || '<-> !(of) | '
+    '(should | can | could | shall) <-> (i | we) | (do | would | could | can | will) <-> you | suggest | recommend | '
+    || '(help | show | explain | give | find) <-> (me | us) | walk <-> (me | us) | explain | (i | we) <-> (m | am | re | '
+    || 'are) <-> (planning | thinking | looking | working | trying | about | going) | (i | we) <-> (want | need) | d <-> '
+    || 'like | what <-> are <-> some | any <-> (ideas | tips | advice | suggestions) | how <-> (do | would | can | might | '
+    || 'should) <-> (i | we) | (tips | options | ideas) | (some | any | a) <-> good | best <-> (way | ways | option | '
+    || 'options | practice | practices) | (draft | write | plan | book | design | build | create | make | prepare | find | '
+    || 'pick | choose | send | order | turn | translate | fix | compare | sort | schedule | arrange | reserve | summarise '
+    || '| summarize | rewrite | update) <-> (a | an | me | my | the | this | these | some | something | us | our) | (would '
+    || '| should) <-> (be | go | make | suit | work) | tell <-> me <-> how | (write | text | email) <-> to | (note | msg | '
+    || 'message) <-> (to | for) | (do | shall | should | will) <-> i <-> (put | bring | wear | cook | serve | reply | '
+    || 'order | book | pack) | worth <-> (my | the | a | paying | going | seeing | buying) | (good | nice) <-> idea <-> '
+    || '!(of) | '
     -- German
-    || '(soll | sollte | sollen | kann | (könnte | koennte | konnte)) <-> (ich | wir) | (kannst | (könntest | '
-    || 'koenntest | konntest)) <-> du | ((können | koennen | konnen) | (könnten | koennten | konnten)) <-> sie | '
-    || '(schreib | empfiehl | plane <-> (mir | uns | ein | eine | einen) | such | zeig | hilf | (erklär | erklaer | erklar) | mach) | (schreiben | '
-    || 'empfehlen | planen | zeigen | helfen) <-> sie | was <-> (koche | mache | schenke | nehme | ziehe | '
-    || 'bestelle) <-> (ich | wir) | (was | wie | wo | wohin | womit) <2> (ich | wir) & !((hab | habe | haben | war | waren | '
-    || 'hatte | hatten | bin | sind | wollte | sagte) <-> (ich | wir)) | (buch | buche | schick | schicke | finde | mache | '
-    || 'schreibe | formulier | formuliere | übersetz | übersetze | erstell | erstelle | entwirf | bestell | bestelle | reservier | '
-    || 'reserviere | organisier | organisiere) <-> !ich | (ich | wir) <-> (will | (möchte | mochte | moechte) | brauche | wollen | '
-    || '(möchten | mochten | moechten) | brauchen | plane | suche) | '
-    || '(text | nachricht | mail) <-> an | was <-> (bring | bringe | nehm | zieh | koch | schenk | back | backe) <-> '
-    || '(ich | wir) | (geht | passt) <-> das <-> so | (stell | krieg | bekomm) <-> ich | '
+    || '(soll | sollte | sollen | kann | (könnte | koennte | konnte)) <-> (ich | wir) | (kannst | (könntest | koenntest | '
+    || 'konntest)) <-> du | ((können | koennen | konnen) | (könnten | koennten | konnten)) <-> sie | (schreib | empfiehl | '
+    || 'plane <-> (mir | uns | ein | eine | einen) | such | zeig | hilf | (erklär | erklaer | erklar) | mach) | (schreiben '
+    || '| empfehlen | planen | zeigen | helfen) <-> sie | was <-> (koche | mache | schenke | nehme | ziehe | bestelle) <-> '
+    || '(ich | wir) | (was | wie | wo | wohin | womit) <2> (ich | wir) & !((hab | habe | haben | war | waren | hatte | '
+    || 'hatten | bin | sind | wollte | sagte) <-> (ich | wir)) | (buch | buche | schick | schicke | finde | mache | '
+    || 'schreibe | formulier | formuliere | übersetz | übersetze | erstell | erstelle | entwirf | bestell | bestelle | '
+    || 'reservier | reserviere | organisier | organisiere) <-> !ich | (ich | wir) <-> (will | (möchte | mochte | moechte) '
+    || '| brauche | wollen | (möchten | mochten | moechten) | brauchen | plane | suche) | (text | nachricht | mail) <-> an '
+    || '| was <-> (bring | bringe | nehm | zieh | koch | schenk | back | backe) <-> (ich | wir) | (geht | passt) <-> das '
+    || '<-> so | (stell | krieg | bekomm) <-> ich | '
     -- Spanish
     || '(puedes | (podrías | podrias) | puede | (podría | podria)) | ((recomiéndame | recomiendame) | (escríbeme | '
-    || 'escribeme) | (ayúdame | ayudame) | (búscame | buscame) | dame | hazme | (explícame | explicame)) | (qué | '
-    || 'que) <-> (hago | puedo | me <-> pongo | podemos | regalo | cocino | llevo) | (quiero | necesito | busco) | '
-    || '((dónde | donde) | (cómo | como)) <-> (puedo | podemos) | (escríbele | escribele) | (contéstale | contestale) '
-    || '| (haz | busca | manda | propón | redacta | reserva | prepara | organiza | resume | traduce | corrige | sugiere | '
-    || 'recomienda | elige | ponle) <-> !(no) | resérvame | qué <-> le <-> (pongo | digo | compro | llevo | regalo) | (mándale | mandale) | (prepárame | preparame) | (ponme | dile) | (qué | que) <2> (pongo | pido | llevo | '
-    || 'cocino | regalo) | (qué | que) <-> (pongo | pido) | (qué | que) <-> opinas'
+    || 'escribeme) | (ayúdame | ayudame) | (búscame | buscame) | dame | hazme | (explícame | explicame)) | (qué | que) <-> '
+    || '(hago | puedo | me <-> pongo | podemos | regalo | cocino | llevo) | (quiero | necesito | busco) | ((dónde | donde) '
+    || '| (cómo | como)) <-> (puedo | podemos) | (escríbele | escribele) | (contéstale | contestale) | (haz | busca | '
+    || 'manda | propón | redacta | reserva | prepara | organiza | resume | traduce | corrige | sugiere | recomienda | '
+    || 'elige | ponle) <-> !(no) | resérvame | qué <-> le <-> (pongo | digo | compro | llevo | regalo) | (mándale | '
+    || 'mandale) | (prepárame | preparame) | (ponme | dile) | (qué | que) <2> (pongo | pido | llevo | cocino | regalo) | '
+    || '(qué | que) <-> (pongo | pido) | (qué | que) <-> opinas'
 )::tsquery
 $$;
 
@@ -138,22 +139,22 @@ CREATE OR REPLACE FUNCTION recall_private.reference_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT (
     -- English
-    '(did | does | do | is | was | has | would | will | can | could | should) <-> (that | this | it | those | '
-    || 'these | they) | and <-> (the | that | this | what <-> about) | what <-> about | how <-> about | the <-> '
-    || 'other <-> (one | ones | two) | the <-> (first | second | third | last | next | middle | latter | former) '
-    || '<-> (one | option | idea | thing | point | step) | that <-> one | this <-> one | why <-> (not | that | is '
-    || '<-> that) | like <-> that | of <-> (those | these | them) | same <-> (thing | again | one | for) | another <-> (one | example) | (about | with '
-    || '| for | without) <-> (it | that | this | him | her | them) | '
+    '(did | does | do | is | was | has | would | will | can | could | should) <-> (that | this | it | those | these | '
+    || 'they) | and <-> (the | that | this | what <-> about) | what <-> about | how <-> about | the <-> other <-> (one | '
+    || 'ones | two) | the <-> (first | second | third | last | next | middle | latter | former) <-> (one | option | idea | '
+    || 'thing | point | step) | that <-> one | this <-> one | why <-> (not | that | is <-> that) | like <-> that | of <-> '
+    || '(those | these | them) | same <-> (thing | again | one | for) | another <-> (one | example) | (about | with | for '
+    || '| without) <-> (it | that | this | him | her | them) | '
     -- German
-    || '(hat | ist | war | wird | kann | soll) <-> (das | es | dies) | und <-> (die | der | das | was) <-> (andere '
-    || '| anderen | anderer | zweite | erste | ist) | (der | die | das) <-> (andere | zweite | erste | letzte | '
-    || 'dritte) | (warum | wieso) <-> (nicht | das) | (damit | (darüber | daruber | darueber) | davon | (dafür | '
-    || 'dafuer | dafur) | dazu | daran) | '
+    || '(hat | ist | war | wird | kann | soll) <-> (das | es | dies) | und <-> (die | der | das | was) <-> (andere | '
+    || 'anderen | anderer | zweite | erste | ist) | (der | die | das) <-> (andere | zweite | erste | letzte | dritte) | '
+    || '(warum | wieso) <-> (nicht | das) | (damit | (darüber | daruber | darueber) | davon | (dafür | dafuer | dafur) | '
+    || 'dazu | daran) | '
     -- Spanish
-    || '((funcionó | funciono) | (sirvió | sirvio) | (resultó | resulto)) | y <-> (el | la | los | las | lo) <-> '
-    || '(otro | otra | otros | otras | segundo | segunda) | (el | la | lo) <-> (otro | otra | primero | primera | '
-    || 'segundo | segunda | (último | ultimo) | (última | ultima)) | (eso | esto | ese | esa | aquello) | (por <-> '
-    || '(qué | que) <-> no | y <-> eso)'
+    || '((funcionó | funciono) | (sirvió | sirvio) | (resultó | resulto)) | y <-> (el | la | los | las | lo) <-> (otro | '
+    || 'otra | otros | otras | segundo | segunda) | (el | la | lo) <-> (otro | otra | primero | primera | segundo | '
+    || 'segunda | (último | ultimo) | (última | ultima)) | (eso | esto | ese | esa | aquello) | (por <-> (qué | que) <-> '
+    || 'no | y <-> eso)'
 )::tsquery
 $$;
 
@@ -162,12 +163,13 @@ CREATE OR REPLACE FUNCTION recall_private.number_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT (
     -- English
-    'how <-> (much | many | old | tall | far | heavy | high | big | large) | what <-> (did | does | do | will | is | was '
-    || '| are | were | s) & (cost | costs | price | salary | rent | fee | dose | dosage | fare | mileage | percentage | paid) '
-    || '| what <-> (price | salary | rent | fee | dose | dosage | percentage | size | age | year | score | amount) | '
+    'how <-> (much | many | old | tall | far | heavy | high | big | large) | what <-> (did | does | do | will | is | '
+    || 'was | are | were | s) & (cost | costs | price | salary | rent | fee | dose | dosage | fare | mileage | percentage '
+    || '| paid) | what <-> (price | salary | rent | fee | dose | dosage | percentage | size | age | year | score | amount) '
+    || '| '
     -- German
-    || 'wie <-> (viel | viele | alt | hoch | (groß | gross) | weit | schwer | teuer) | was <-> (kostet | kosten | '
-    || 'verdient | verdiene) | was <-> (hat | haben) & (gekostet | verdient) | '
+    || 'wie <-> (viel | viele | alt | hoch | (groß | gross) | weit | schwer | teuer) | was <-> (kostet | kosten | verdient '
+    || '| verdiene) | was <-> (hat | haben) & (gekostet | verdient) | '
     -- Spanish
     || '(cuánto | cuánta | cuántos | cuántas | cuantos | cuantas) | (qué | que) <-> (edad | precio)'
 )::tsquery
