@@ -20,9 +20,9 @@ PAIRS = [json.loads(line) for line in LINES]
 @needs_model
 def test_what_changed_is_found_before_what_it_changed(server: EmbeddedServer) -> None:
     drafts = [
-        Draft(pair[said], key=f"{said}-{n}", source=f"{n}", role="user", occurred_at=DAY + timedelta(days=day))
+        Draft(pair[said], key=f"{said}-{n}", source=f"{n}", role="user", occurred_at=at)
         for n, pair in enumerate(PAIRS)
-        for day, said in ((0, "older"), (30, "newer"))
+        for said, at in (("older", DAY), ("newer", DAY + timedelta(days=30)))
     ]
     newer_first = {True: 0, False: 0}
     with database(server) as url, Memory(url, tenant="acme", embedder=LocalEmbedder()) as memory:

@@ -14,7 +14,8 @@ def test_most_short_texts_are_known_for_what_they_say(query: Query) -> None:
     lines = (EXAMPLES / "judged" / "statements.jsonl").read_text(encoding="utf-8").splitlines()
     texts = [json.loads(line) for line in lines]
     rows = query(
-        "SELECT recall_private.found_speech_act('', t, 'user') AS act FROM unnest(%s::text[]) WITH ORDINALITY u(t, n) ORDER BY n",
+        "SELECT recall_private.found_speech_act('', t, 'user') AS act "
+        "FROM unnest(%s::text[]) WITH ORDINALITY u(t, n) ORDER BY n",
         ([text["text"] for text in texts],),
     )
     right = called = directives = 0
