@@ -84,6 +84,8 @@ RULES = [
         ("Prima, danke für die Erklärung", "acknowledgement"),
         ("perfecto, justo lo que necesitaba", "acknowledgement"),
         ("👍", "acknowledgement"),
+        ("hab ich verstanden, danke", "acknowledgement"),
+        ("lass das letzte Bild weg, sonst passt alles", "statement"),
         ("actually it was Petra who found it, not me", "statement"),
         ("The wifi password is heron-42.", "statement"),
         ("I have a meeting with Robert on Friday, can you help me to prepare it?", "statement"),

@@ -106,7 +106,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     || '<-> ich <4> frage | bei <-> allem & (du | sie) | bei <-> allem <-> was | alles <-> was & (nenn | sag | gib | '
     || 'schreib | zeig) | bitte <-> (in | als | zuerst) | merk <-> dir & (ich | mir | mich | wir) | bei <2> (geh | nimm | '
     || 'schreib | nenn | gib | sag | zeig | mach) | bei <2> immer & !(gab | gibt | war | ist | hat) | ((halt | fass) <-> '
-    || 'dich | (halten | fassen) <-> sie <-> sich) <-> kurz | lass <-> !uns & weg | (brauchst <-> du | du <-> brauchst) & '
+    || 'dich | (halten | fassen) <-> sie <-> sich) <-> kurz | lass <-> (die | deine | solche) <2> weg | (brauchst <-> du | du <-> brauchst) & '
     || '(kein | keine | keinen | nicht | nichts) | du & weglassen | (ohne | keine) <2> bitte | bitte <-> ohne | nichts <-> '
     || 'mit <2> bitte | nichts <-> mit <3> bitte | das <-> gilt <-> (für | fuer | fur) <-> (alles | alle | jede | jeden | '
     || 'jedes) | '

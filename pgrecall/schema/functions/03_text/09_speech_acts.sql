@@ -22,20 +22,33 @@ RETURN p_act IN ('question', 'acknowledgement');
 CREATE OR REPLACE FUNCTION recall_private.acknowledgement_pattern() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN
-    '^[^[:alnum:]?]+$|^\W*(?:(?:hi there|hey there|good idea|good point|good question|thanks?|thank you|thx|ty|cheers|ta|ok|okay|k|kk|cool|great|perfect|nice|good|good one|got it|sure|yes|yeah|yep|yup|yea|no|nope'
+    '^[^[:alnum:]?]+$|^\W*(?:(?:hi there|hey there|good idea|good point|good question|thanks?|thank you|thx|ty|cheers|ta|ok|okay|k|kk|cool|great|perfect|nice|good|good one|got it'
+    '|sure|yes|yeah|yep|yup|yea|no|nope'
     '|lol|haha\w*|ha|right|alright|all right|fine|awesome|brilliant|lovely|grand|sounds good|will do|understood|noted|done|exactly|true'
     '|i see|makes sense|fair enough|bye|good ?night|good morning|morning|hello|hi|hey|you.?re welcome|no problem|no worries|np|so much'
     '|very much|a lot|mate|man|then|that.?s it|that.?s all|for now|and|for that|for the help|wow|oh|ah|hm+|mhm|see you|later|please|tomorrow|too'
-    '|so|really|very|totally|(?:(?:this|that|it)(?:.?s| is)|you(?:.?re| are)|how|what) (?:the best|an? (?:star|lifesaver|great idea|relief)|amazing|great|good|cool|nice|perfect|lovely|awesome|fine|true|right|clear|helpful|interesting|kind|sweet|funny)'
-    '|(?:sounds|looks) (?:good|great|fine|perfect)(?: to me)?|(?:this|that|it) (?:works|helps|helped)(?: for me)?|works for me|(?:nice|good) (?:one|call|job|work|evening|day)|(?:exactly|just)? ?what i (?:needed|wanted)|talk (?:later|soon|tomorrow)|you too|good to know|my bad|sorry|never ?mind|night|omg|(?:fine|ok|okay|good) (?:by|with) me|will try|phew|i didn.?t know that|didn.?t know that|(?:that|you) saved my \w+'
-    '|amazing|fantastic|wonderful|interesting|a (?:bunch|ton|million)|again|all|everyone|guys|for (?:everything|\w+ing|(?:(?:all|the|your|that|quick|detailed|good|great) )*(?:help|tips?|advice|info|explanation|answer|reply|reminder|update|heads.?up|support|effort|time))'
-    '|danke\w*|gut|super|prima|alles klar|verstanden|ja|nein|genau|stimmt|klar|schön|dir|ihnen|sehr|bitte|gern\w*|tschüss|bis dann|bis morgen|guten (?:morgen|tag|abend)|hallo|gute nacht|na (?:gut|schön|klar)|passt|mach ich'
-    '|(?:das )?(?:klingt|hört sich|sieht) (?:gut|super|toll|prima)(?: an| aus)?|(?:das )?(?:macht sinn|ergibt sinn|hilft mir|passt so|reicht mir)|kein (?:problem|ding|stress)|keine ursache|(?:gute|tolle|super) idee|guter (?:punkt|tipp)|(?:du bist|sie sind) (?:der|die) beste\w*|wird gemacht|geht klar|in ordnung'
-    '|(?:genau )?das (?:hab|habe|hatte) ich (?:gebraucht|gesucht)|jep|jo|jup|joa|ach so|ah so|aha|verstehe|nee|moin\w*|zusammen|allerseits|bis (?:später|bald|gleich|morgen|dann|nachher)|dann|vielmals|(?:vielen|herzlichen|besten|tausend) dank|echt|klasse|toll|spitze|top|perfekt|wunderbar|großartig|freut mich|schönen (?:tag|abend)|auf jeden fall'
+    '|so|really|very|totally|(?:(?:this|that|it)(?:.?s| is)|you(?:.?re| are)|how|what) (?:the best|an? (?:star|lifesaver|great idea|relief)|amazing|great|good|cool|nice|perfect'
+    '|lovely|awesome|fine|true|right|clear|helpful|interesting|kind|sweet|funny)'
+    '|(?:sounds|looks) (?:good|great|fine|perfect)(?: to me)?|(?:this|that|it) (?:works|helps|helped)(?: for me)?|works for me|(?:nice|good) (?:one|call|job|work|evening|day)'
+    '|(?:exactly|just)? ?what i (?:needed|wanted)|talk (?:later|soon|tomorrow)|you too|good to know|my bad|sorry|never ?mind|night|omg|(?:fine|ok|okay|good) (?:by|with) me'
+    '|will try|phew|i didn.?t know that|didn.?t know that|(?:that|you) saved my \w+'
+    '|(?:that|this) (?:clears it up|explains it)|okie dokie|great stuff|aw+|so kind|all good|amazing|fantastic|wonderful|interesting|a (?:bunch|ton|million)|again|all|everyone'
+    '|guys|for (?:everything|\w+ing|(?:(?:all|the|your|that|quick|detailed|good|great) )*(?:help|tips?|advice|info|explanation|answer|reply|reminder|update|heads.?up|support|effort|time))'
+    '|danke\w*|gut|super|prima|alles klar|verstanden|ja|nein|genau|stimmt|klar|schön|dir|ihnen|sehr|bitte|gern\w*|tschüss|bis dann|bis morgen|guten (?:morgen|tag|abend)|hallo'
+    '|gute nacht|na (?:gut|schön|klar)|passt|mach ich'
+    '|(?:das )?(?:klingt|hört sich|sieht) (?:gut|super|toll|prima)(?: an| aus)?|(?:das )?(?:macht sinn|ergibt sinn|hilft mir|passt so|reicht mir)|kein (?:problem|ding|stress)'
+    '|keine ursache|(?:gute|tolle|super) idee|guter (?:punkt|tipp)|(?:du bist|sie sind) (?:der|die) beste\w*|wird gemacht|geht klar|in ordnung'
+    '|(?:genau )?das (?:hab|habe|hatte) ich (?:gebraucht|gesucht)|jep|jo|jup|joa|(?:oh )?wie (?:schön|toll|lieb|nett)|gut zu wissen|(?:hab|habe) ich verstanden|so|oh|na dann|genau'
+    '|ach so|ah so|aha|verstehe|nee|moin\w*|zusammen|allerseits|bis (?:später|bald|gleich|morgen|dann|nachher)|dann|vielmals|(?:vielen|herzlichen|besten|tausend) dank|echt|klasse'
+    '|toll|spitze|top|perfekt|wunderbar|großartig|freut mich|schönen (?:tag|abend)|auf jeden fall'
     '|für (?:alles|(?:die|den|das|deine?n?|ihre?n?) (?:(?:schnelle?n?|gute?n?) )?(?:hilfe|erklärung|tipps?|rat|infos?|antwort|mühe|hinweis|erinnerung))'
     '|gracias|muchas|vale|perfecto|genial|de acuerdo|entendido|sí|si|bueno|claro|hola|adiós|hasta luego|hasta mañana|buen[ao]s (?:noches|días|tardes)|de nada|muy (?:amable|bien)'
-    '|(?:me )?(?:suena|parece) (?:bien|genial|perfecto)|(?:tiene|tienes) (?:sentido|razón)|buena idea|buen (?:punto|consejo)|no (?:pasa nada|hay problema|te preocupes)|(?:ya )?lo (?:pillo|entiendo|veo|tengo)|así lo (?:hago|haré)|justo lo que (?:necesitaba|buscaba|quería)|eres (?:un|una|el|la) \w+|qué (?:bueno|bien|guay|pasada|gracia|risa|maravilla|chulo|genial|alegría|lindo)'
-    '|mil|ya|ah|uf|pues|(?:ja){2,}\w*|menos mal|me vale|por favor|madre mía|igualmente|venga|hecho|listo|exacto|estupendo|fenomenal|buenísimo|de verdad|tod[oa]s?|a tod[oa]s|hasta (?:pronto|la próxima|entonces)|por (?:todo|explic\w+|(?:la|tu|el|los|tus) (?:ayuda|consejos?|explicación|información|respuesta|aviso|tiempo))|merci|beaucoup|oui|je vois|d.accord|mdr|grazie|mille|va bene|ecco|capito|obrigad[oa]|tá bom|k{3,}|dank je|wel|bedankt|oké)\M\W*)+$';
+    '|(?:me )?(?:suena|parece) (?:bien|genial|perfecto)|(?:tiene|tienes) (?:sentido|razón)|buena idea|buen (?:punto|consejo)|no (?:pasa nada|hay problema|te preocupes)'
+    '|(?:ya )?lo (?:pillo|entiendo|veo|tengo)|así lo (?:hago|haré)|justo lo que (?:necesitaba|buscaba|quería)|eres (?:un|una|el|la) \w+|qué (?:bueno|bien|guay|pasada|gracia|risa'
+    '|maravilla|chulo|genial|alegría|lindo)'
+    '|much[ií]simas|(?:bueno|es bueno) saberlo|eso es|nada|mil|ya|ah|uf|pues|(?:ja){2,}\w*|menos mal|me vale|por favor|madre mía|igualmente|venga|hecho|listo|exacto|estupendo'
+    '|fenomenal|buenísimo|de verdad|tod[oa]s?|a tod[oa]s|hasta (?:pronto|la próxima|entonces)|por (?:todo|explic\w+|(?:la|tu|el|los|tus) (?:ayuda|consejos?|explicación|información'
+    '|respuesta|aviso|tiempo))|merci|beaucoup|oui|je vois|d.accord|mdr|grazie|mille|va bene|ecco|capito|obrigad[oa]|tá bom|k{3,}|dank je|wel|bedankt|oké)\M\W*)+$';
 
 -- question_pattern: matches a sentence that asks something, or asks for something now, from its beginning and in lower
 -- case.
@@ -49,7 +62,7 @@ RETURN
     '|(?:show|tell|give|help|find|remind) (?:me|us)\M|(?:find|explain|draft|suggest|recommend|list|summari[sz]e|describe|compare|translate|calculate|plan|look up|check|write|make) (?:me|a|an|the|some|all|my|this|that|how|what|why)\M'
     '|i(?:.m| am)? (?:wonder|wondering|was wondering|[’'']?d (?:like|love) to know|would (?:like|love) to know|need to know|curious)\M'
     '|(?:wer|was|wann|wo|wohin|woher|wie|warum|wieso|weshalb|welche\w*|wem|wen|wessen|womit|wozu)\M|(?:kannst|könntest|können|könnten|soll|sollte|sollen|ist|sind|hat|hast|haben|gibt|darf|muss|weißt|wissen|war|hatte|hattest|hatten) (?:du|sie|ich|wir|es|er|das|die|der|man|mein\w*)\M'
-    '|(?:haben?|hab|wollten?) (?:ich|wir)\M|(?:mich würde interessieren|ich wüsste gern\w*)\M|ich frage? mich,? (?:ob|w\w+)\M|ob [^,]+$|(?:zeig|sag|gib|erklär|hilf|such|nenn)e?(?:n sie)? (?:mir|uns)\M'
+    '|(?:haben?|hab) (?:ich|wir) (?:den|die|das|dem|dir|dich|noch|(?:m?ein|unser)\w*)\M|wollten? (?:ich|wir)\M|(?:mich würde interessieren|ich wüsste gern\w*)\M|ich frage? mich,? (?:ob|w\w+)\M|ob [^,]+$|(?:zeig|sag|gib|erklär|hilf|such|nenn)e?(?:n sie)? (?:mir|uns)\M'
     '|¿|me (?:puedes|podrías|gustaría saber|pregunto)\M|(?:qué|quién\w*|cuándo|dónde|adónde|cómo|cuál\w*|por qué|cuánt\w+|a qué|de qué|en qué|con quién)\M|(?:puedes|podrías|sabes|tienes|debo|debería) |(?:puede|podría) \w+(?:me|nos)\M|hay (?:alg\w+|otr[oa]s?|más)\M|(?:dime|dame|explícame|ayúdame|búscame|busca|muéstrame|recomiéndame) )';
 
 -- clause_pattern: matches a sentence that begins as a question does and, without a question mark, asks nothing: "When we
