@@ -382,6 +382,7 @@ def test_entries_of_a_list_are_no_versions(memory: Memory) -> None:
         ("buch mir ein Ticket nach Boston", "request"),
         ("Wie komm ich nach Vellmar?", "request"),
         ("Wo habe ich geparkt?", "recall"),
+        ("Which words should be deleted from the results?", None),
         ("haz un gráfico de las ventas", "request"),
         ("welche Regeln hab ich dir gegeben", "request"),
         ("¿qué no puedo comer?", "request"),
