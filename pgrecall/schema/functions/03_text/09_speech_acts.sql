@@ -233,7 +233,9 @@ BEGIN
         RETURN 'statement';
     ELSIF length(p_body) <= 80 AND lower(p_body) ~ recall_private.acknowledgement_pattern()
           OR length(p_body) <= 160
-             AND to_tsvector('pg_catalog.simple', left(p_body, 50) || ' | ' || right(p_body, 40)) @@ recall_private.no_answer_words() THEN
+             AND (CASE WHEN length(p_body) <= 90 THEN v_words
+                       ELSE to_tsvector('pg_catalog.simple', left(p_body, 50) || ' | ' || right(p_body, 40)) END)
+                 @@ recall_private.no_answer_words() THEN
         RETURN 'acknowledgement';
     ELSIF recall_private.is_only_question(p_body) THEN
         RETURN 'question';
