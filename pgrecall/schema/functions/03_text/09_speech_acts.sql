@@ -22,27 +22,48 @@ RETURN p_act IN ('question', 'acknowledgement');
 CREATE OR REPLACE FUNCTION recall_private.acknowledgement_pattern() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN
-    '^\W*(?:(?:hi there|hey there|good idea|good point|good question|thanks?|thank you|thx|ty|cheers|ta|ok|okay|k|kk|cool|great|perfect|nice|good|good one|got it|sure|yes|yeah|yep|yup|yea|no|nope'
+    '^[^[:alnum:]?]+$|^\W*(?:(?:hi there|hey there|good idea|good point|good question|thanks?|thank you|thx|ty|cheers|ta|ok|okay|k|kk|cool|great|perfect|nice|good|good one|got it'
+    '|sure|yes|yeah|yep|yup|yea|no|nope'
     '|lol|haha\w*|ha|right|alright|all right|fine|awesome|brilliant|lovely|grand|sounds good|will do|understood|noted|done|exactly|true'
     '|i see|makes sense|fair enough|bye|good ?night|good morning|morning|hello|hi|hey|you.?re welcome|no problem|no worries|np|so much'
     '|very much|a lot|mate|man|then|that.?s it|that.?s all|for now|and|for that|for the help|wow|oh|ah|hm+|mhm|see you|later|please|tomorrow|too'
-    '|danke\w*|gut|super|prima|alles klar|verstanden|ja|nein|genau|stimmt|klar|schön|dir|ihnen|sehr|bitte|gern\w*|tschüss|bis dann|bis morgen|guten morgen|hallo|gute nacht|na gut|passt|mach ich'
-    '|gracias|muchas|vale|perfecto|genial|de acuerdo|entendido|sí|si|bueno|claro|hola|adiós|hasta luego|hasta mañana|buenas noches|buenos días|de nada|muy amable|merci|d.accord|grazie|obrigad[oa])\M\W*)+$';
+    '|so|really|very|totally|(?:(?:this|that|it)(?:.?s| is)|you(?:.?re| are)|how|what) (?:the best|an? (?:star|lifesaver|great idea|relief)|amazing|great|good|cool|nice|perfect'
+    '|lovely|awesome|fine|true|right|clear|helpful|interesting|kind|sweet|funny)'
+    '|(?:sounds|looks) (?:good|great|fine|perfect)(?: to me)?|(?:this|that|it) (?:works|helps|helped)(?: for me)?|works for me|(?:nice|good) (?:one|call|job|work|evening|day)'
+    '|(?:exactly|just)? ?what i (?:needed|wanted)|talk (?:later|soon|tomorrow)|you too|good to know|my bad|sorry|never ?mind|night|omg|(?:fine|ok|okay|good) (?:by|with) me'
+    '|will try|phew|i didn.?t know that|didn.?t know that|(?:that|you) saved my \w+'
+    '|(?:that|this) (?:clears it up|explains it)|okie dokie|great stuff|aw+|so kind|all good|amazing|fantastic|wonderful|interesting|a (?:bunch|ton|million)|again|all|everyone'
+    '|guys|for (?:everything|\w+ing|(?:(?:all|the|your|that|quick|detailed|good|great) )*(?:help|tips?|advice|info|explanation|answer|reply|reminder|update|heads.?up|support|effort|time))'
+    '|danke\w*|gut|super|prima|alles klar|verstanden|ja|nein|genau|stimmt|klar|schön|dir|ihnen|sehr|bitte|gern\w*|tschüss|bis dann|bis morgen|guten (?:morgen|tag|abend)|hallo'
+    '|gute nacht|na (?:gut|schön|klar)|passt|mach ich'
+    '|(?:das )?(?:klingt|hört sich|sieht) (?:gut|super|toll|prima)(?: an| aus)?|(?:das )?(?:macht sinn|ergibt sinn|hilft mir|passt so|reicht mir)|kein (?:problem|ding|stress)'
+    '|keine ursache|(?:gute|tolle|super) idee|guter (?:punkt|tipp)|(?:du bist|sie sind) (?:der|die) beste\w*|wird gemacht|geht klar|in ordnung'
+    '|(?:genau )?das (?:hab|habe|hatte) ich (?:gebraucht|gesucht)|jep|jo|jup|joa|(?:oh )?wie (?:schön|toll|lieb|nett)|gut zu wissen|(?:hab|habe) ich verstanden|so|oh|na dann|genau'
+    '|ach so|ah so|aha|verstehe|nee|moin\w*|zusammen|allerseits|bis (?:später|bald|gleich|morgen|dann|nachher)|dann|vielmals|(?:vielen|herzlichen|besten|tausend) dank|echt|klasse'
+    '|toll|spitze|top|perfekt|wunderbar|großartig|freut mich|schönen (?:tag|abend)|auf jeden fall'
+    '|für (?:alles|(?:die|den|das|deine?n?|ihre?n?) (?:(?:schnelle?n?|gute?n?) )?(?:hilfe|erklärung|tipps?|rat|infos?|antwort|mühe|hinweis|erinnerung))'
+    '|gracias|muchas|vale|perfecto|genial|de acuerdo|entendido|sí|si|bueno|claro|hola|adiós|hasta luego|hasta mañana|buen[ao]s (?:noches|días|tardes)|de nada|muy (?:amable|bien)'
+    '|(?:me )?(?:suena|parece) (?:bien|genial|perfecto)|(?:tiene|tienes) (?:sentido|razón)|buena idea|buen (?:punto|consejo)|no (?:pasa nada|hay problema|te preocupes)'
+    '|(?:ya )?lo (?:pillo|entiendo|veo|tengo)|así lo (?:hago|haré)|justo lo que (?:necesitaba|buscaba|quería)|eres (?:un|una|el|la) \w+|qué (?:bueno|bien|guay|pasada|gracia|risa'
+    '|maravilla|chulo|genial|alegría|lindo)'
+    '|much[ií]simas|(?:bueno|es bueno) saberlo|eso es|nada|mil|ya|ah|uf|pues|(?:ja){2,}\w*|menos mal|me vale|por favor|madre mía|igualmente|venga|hecho|listo|exacto|estupendo'
+    '|fenomenal|buenísimo|de verdad|tod[oa]s?|a tod[oa]s|hasta (?:pronto|la próxima|entonces)|por (?:todo|explic\w+|(?:la|tu|el|los|tus) (?:ayuda|consejos?|explicación|información'
+    '|respuesta|aviso|tiempo))|merci|beaucoup|oui|je vois|d.accord|mdr|grazie|mille|va bene|ecco|capito|obrigad[oa]|tá bom|k{3,}|dank je|wel|bedankt|oké)\M\W*)+$';
 
 -- question_pattern: matches a sentence that asks something, or asks for something now, from its beginning and in lower
 -- case.
 CREATE OR REPLACE FUNCTION recall_private.question_pattern() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN
-    '^\W*(?:(?:and|so|but|ok|okay|hey|hi|hello|also|btw|um|well|then|yes|no|right|wait|please|pls|there|quick question|und|aber|also|sag mal|hallo|y|pero|oye|bueno|hola)[,:!.]? +)*'
-    '(?:(?:who|what|whats|when|where|which|why|how|hows|whose|whom)\M|(?:is|are|am|was|were|do|does|did|can|could|would|will|should|shall'
+    '^\W*(?:(?:and|so|but|ok|okay|hey|hi|hello|also|btw|um|well|then|yes|no|right|wait|please|pls|there|(?:a |just a )?quick (?:one|question)|by the way|i forgot|i forget|und|aber|also|sag mal|hallo|y|pero|oye|bueno|hola|perdona|ich hab.?s vergessen|no me acuerdo|keine ahnung)[,:!.]? +)*'
+    '(?:(?:who|what|when|where|how)[’'']?s?\M|(?:which|why|whose|whom)\M|(?:do )?(?:you|u|ya) know (?:if|who|what|when|where|which|why|how)\M|(?:is|are|am|was|were|do|does|did|can|could|would|will|should|shall'
     '|may|might|have|has|had|isn.?t|aren.?t|don.?t|doesn.?t|didn.?t|can.?t|won.?t) (?:i|you|we|they|he|she|it|there|this|that|the|my|your|our|his|her|any|anyone)\M'
     '|any (?:idea|ideas|tips|advice|suggestions|recommendations|thoughts|news|chance)\M|(?:can|could|would) you\M'
     '|(?:show|tell|give|help|find|remind) (?:me|us)\M|(?:find|explain|draft|suggest|recommend|list|summari[sz]e|describe|compare|translate|calculate|plan|look up|check|write|make) (?:me|a|an|the|some|all|my|this|that|how|what|why)\M'
-    '|i(?:.m| am)? (?:wonder|wondering|was wondering|.d like to know|would like to know|need to know|curious)\M'
+    '|i(?:.m| am)? (?:wonder|wondering|was wondering|[’'']?d (?:like|love) to know|would (?:like|love) to know|need to know|curious)\M'
     '|(?:wer|was|wann|wo|wohin|woher|wie|warum|wieso|weshalb|welche\w*|wem|wen|wessen|womit|wozu)\M|(?:kannst|könntest|können|könnten|soll|sollte|sollen|ist|sind|hat|hast|haben|gibt|darf|muss|weißt|wissen|war|hatte|hattest|hatten) (?:du|sie|ich|wir|es|er|das|die|der|man|mein\w*)\M'
-    '|(?:zeig|sag|gib|erklär|hilf|such|nenn)e?(?:n sie)? (?:mir|uns)\M'
-    '|¿|(?:qué|quién\w*|cuándo|dónde|adónde|cómo|cuál\w*|por qué|cuánt\w+|a qué|de qué|en qué|con quién)\M|(?:puedes|podrías|puede|podría|sabes|sabe|hay|tienes|debo|debería) |(?:dime|dame|explícame|ayúdame|búscame|busca|muéstrame|recomiéndame) )';
+    '|(?:haben?|hab) (?:ich|wir) (?:den|die|das|dem|dir|dich|noch|(?:m?ein|unser)\w*)\M|wollten? (?:ich|wir)\M|(?:mich würde interessieren|ich wüsste gern\w*)\M|ich frage? mich,? (?:ob|w\w+)\M|ob [^,]+$|(?:zeig|sag|gib|erklär|hilf|such|nenn)e?(?:n sie)? (?:mir|uns)\M'
+    '|¿|me (?:puedes|podrías|gustaría saber|pregunto)\M|(?:qué|quién\w*|cuándo|dónde|adónde|cómo|cuál\w*|por qué|cuánt\w+|a qué|de qué|en qué|con quién)\M|(?:puedes|podrías|sabes|tienes|debo|debería) |(?:puede|podría) \w+(?:me|nos)\M|hay (?:alg\w+|otr[oa]s?|más)\M|(?:dime|dame|explícame|ayúdame|búscame|busca|muéstrame|recomiéndame) )';
 
 -- clause_pattern: matches a sentence that begins as a question does and, without a question mark, asks nothing: "When we
 -- were children she sold the boat.", "which I can't eat". In lower case.
@@ -52,7 +73,8 @@ RETURN
     '^\W*(?:when|where|while|which|who|what|wann|wo|was|wer|wie|als|weil|cuando|donde|que|quien|como)\M'
     '(?!.{0,3}\m(?:s|is|are|was|were|do|does|did|can|could|will|would|should|has|have|had|re|ll)\M)[^,]*'
     '(?:,| (?:i|we|he|she|they|you|ich|wir|er|sie|du|yo) (?:can.?t|don.?t|do|did|never|always|am|was|were|had|have)\M)'
-    '|^\W*(?:hatte|hat|war|ist|sind|gibt) (?:ich|er|sie|es|wir)\M[^?]*$';
+    '|^\W*(?:hatte|hat|war|ist|sind|gibt) (?:ich|er|sie|es|wir)\M[^?]*$'
+    '|^\W*(?:what|where|who) (?:i|we|he|she|they) \w+ (?:\w+ ){0,3}(?:is|are|was|were)\M|^\W*(?:how to|wie man|cómo \w+[aei]r)\M[^:?]*: +\w';
 
 -- lack_pattern: matches a sentence that says why one asks: "I forgot.", "I can't remember." In lower case.
 CREATE OR REPLACE FUNCTION recall_private.lack_pattern() RETURNS text
@@ -86,42 +108,13 @@ RETURN
     '|\m(?:ich|wir|er|sie|meine? \w+) (?:bin|sind|ist|war|habe|hab|haben|hat|mag|mögen|hasse|hasst|esse|isst|trinke|vertrage|verträgt|darf|kann|können)\M'
     '|\m(?:soy|somos|es|tengo|tiene|tenemos|odio|odia|prefiero|prefiere|soporto|no (?:puedo|puede|podemos)|me gusta)\M';
 
--- change_pattern: matches a text that says that something changed: "the demo moved to the 5th", "so the 29th instead". In
--- lower case.
-CREATE OR REPLACE FUNCTION recall_private.change_pattern() RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN
-    '\m(?:no longer|not any ?more|(?:has|have|is|are|am|[’''](?:ve|s|re|m)) moved|(?:moved|changed|switched) (?:to|it|its|the|his|her|their|my|our|back)'
-    '|has changed|instead|put (?:it |us |them |the \w+ )?(?:off|back|forward)|pushed|postponed|rescheduled|brought forward|after all|in the end'
-    '|(?:is|are) off|called off|cancell?ed|(?:earlier|later) than|raised|lowered|extended|change of plan|fell thr\w+|quit|so not'
-    '|not [^.!?]{0,25}\m(?:but|until|till)|only in'
-    '|mittlerweile|inzwischen|verschoben|doch (?:erst|nicht|schon|nur)|statt|stattdessen|nicht mehr|umgezogen|geändert|ab sofort|ab jetzt'
-    '|erst (?:am|im|ab)|abgesagt|gestorben'
-    '|ya no|al final|en vez|en lugar|cambi(?:ó|aron|amos|ado|é)|aplaz\w+|retras\w+|cancel(?:ó|aron|ado)|(?:se mudó|me mudé)'
-    '|han (?:movido|subido|bajado|cambiado)|sube|pasa a)\M';
-
--- now_pattern: with value_pattern, matches a text that says how something is now: "so it's 54,600 now". In lower case.
-CREATE OR REPLACE FUNCTION recall_private.now_pattern() RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN '\m(?:now|actually|new|moved|jetzt|neue[rsn]?|ahora|nuev[oa])\M';
-
--- value_pattern: matches a text with a number, a day or a month. In lower case.
-CREATE OR REPLACE FUNCTION recall_private.value_pattern() RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN
-    '\d|\m(?:january|february|march|april|may|june|july|august|september|october|november|december'
-    '|monday|tuesday|wednesday|thursday|friday|saturday|sunday'
-    '|januar|februar|märz|mai|juni|juli|oktober|dezember|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag'
-    '|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre'
-    '|lunes|martes|miércoles|jueves|viernes|sábado|domingo)s?\M';
-
 -- no_answer_words: matches an answer that says that there is none.
 CREATE OR REPLACE FUNCTION recall_private.no_answer_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     -- English
     '(don <-> t | dont | do <-> not) <-> (know | have <-> (that | any | this | access | information)) | no <-> '
-    || 'idea | (can <-> t | cant | cannot | couldn <-> t) <-> (know | tell) | (no | any) <-> way <-> of <-> knowing | not <-> me | '
+    || 'idea | (can <-> t | cant | cannot | couldn <-> t) <-> (know | tell) | (no | any) <-> way <-> of <-> knowing | not <-> me & !(was | is) | '
     || 'no <-> clue | have <-> no <-> (record | information | note | memory) | (haven <-> t | have <-> not | never | didn '
     || '<-> t) <-> (told | tell | mention | mentioned | said | shared | share) <-> (me | that | it) | you <-> '
     || '(never | haven <-> t) <-> (mentioned | said) | '
@@ -213,17 +206,17 @@ RETURN CASE WHEN length(p_text) <= 1500 THEN p_text ELSE left(p_text, 1000) || E
 CREATE OR REPLACE FUNCTION recall_private.found_speech_act(p_title text, p_body text, p_role text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    v_own tsvector;
+    v_words tsvector;
+    v_own tsvector := '';
 BEGIN
     IF p_title <> '' THEN
         RETURN 'statement';
-    ELSIF p_role = 'user' THEN
+    END IF;
+    v_words := to_tsvector('pg_catalog.simple', recall_private.both_ends(p_body));
+    IF p_role = 'user' THEN
         -- Few texts have such words at all; only of these, the author's own are looked for, which takes longer.
-        v_own := to_tsvector('pg_catalog.simple', recall_private.both_ends(p_body));
-        IF v_own @@ recall_private.instruction_words() OR v_own @@ recall_private.preference_words() THEN
+        IF v_words @@ recall_private.instruction_words() OR v_words @@ recall_private.preference_words() THEN
             v_own := to_tsvector('pg_catalog.simple', recall_private.own_words(p_body));
-        ELSE
-            v_own := '';
         END IF;
         -- "Could you always ...?" wants something; "Do you always ...?" asks whether it is so.
         IF v_own @@ recall_private.instruction_words() AND NOT (
@@ -240,13 +233,16 @@ BEGIN
         RETURN 'statement';
     ELSIF length(p_body) <= 80 AND lower(p_body) ~ recall_private.acknowledgement_pattern()
           OR length(p_body) <= 160
-             AND to_tsvector('pg_catalog.simple', left(p_body, 50) || ' | ' || right(p_body, 40)) @@ recall_private.no_answer_words() THEN
+             AND (CASE WHEN length(p_body) <= 90 THEN v_words
+                       ELSE to_tsvector('pg_catalog.simple', left(p_body, 50) || ' | ' || right(p_body, 40)) END)
+                 @@ recall_private.no_answer_words() THEN
         RETURN 'acknowledgement';
     ELSIF recall_private.is_only_question(p_body) THEN
         RETURN 'question';
     ELSIF p_role IS DISTINCT FROM 'assistant' AND (
-            lower(p_body) ~ recall_private.change_pattern()
-            OR lower(p_body) ~ recall_private.now_pattern() AND lower(p_body) ~ recall_private.value_pattern()) THEN
+            v_words @@ recall_private.change_words()
+            OR lower(p_body) ~ recall_private.now_pattern() AND lower(p_body) ~ recall_private.value_pattern()
+               AND NOT v_words @@ '(right | just | for | know | that | until | till | by) <-> now'::tsquery) THEN
         RETURN 'change';
     END IF;
     RETURN 'statement';

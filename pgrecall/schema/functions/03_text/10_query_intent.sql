@@ -33,33 +33,38 @@ CREATE OR REPLACE FUNCTION recall_private.request_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT (
     -- English
-    '(should | can | could | shall) <-> (i | we) | (do | would | could | can | will) <-> you | suggest | '
-    || 'recommend | (help | show | explain | give | find) <-> (me | us) | walk <-> (me | us) | explain | (i | we) '
-    || '<-> (m | am | re | are) <-> (planning | thinking | looking | working | trying | about | going) | (i | we) '
-    || '<-> (want | need) | d <-> like | what <-> are <-> some | any <-> (ideas | tips | advice | suggestions) | '
-    || 'how <-> (do | would | can | might | should) <-> (i | we) | (tips | options | ideas) | (some | any | a) <-> '
-    || 'good | best <-> (way | ways | option | options | practice | practices) | '
-    || '(draft | write | plan | book | design | build | create | make | prepare) <-> (a | an | me | my | the | some '
-    || '| something | us | our) | '
-    || 'tell <-> me <-> how | (write | text | email) <-> to | (note | msg | message) <-> (to | for) | (do | shall | '
-    || 'should | will) <-> i <-> (put | bring | wear | cook | serve | reply | order | book | pack) | worth <-> (my | the | a | paying | going | seeing | buying) | (good | nice) <-> idea '
-    || '<-> !(of) | '
+    '(should | can | could | shall) <-> (i | we) | (do | would | could | can | will) <-> you | suggest | recommend | '
+    || '(help | show | explain | give | find) <-> (me | us) | walk <-> (me | us) | explain | (i | we) <-> (m | am | re | '
+    || 'are) <-> (planning | thinking | looking | working | trying | about | going) | (i | we) <-> (want | need) | d <-> '
+    || 'like | what <-> are <-> some | any <-> (ideas | tips | advice | suggestions) | how <-> (do | would | can | might | '
+    || 'should) <-> (i | we) | (tips | options | ideas) | (some | any | a) <-> good | best <-> (way | ways | option | '
+    || 'options | practice | practices) | (draft | write | plan | book | design | build | create | make | prepare | find | '
+    || 'pick | choose | send | order | turn | translate | fix | compare | sort | schedule | arrange | reserve | summarise '
+    || '| summarize | rewrite | update) <-> (a | an | me | my | the | this | these | some | something | us | our) | would '
+    || '<-> (be | go | make | suit | work) | tell <-> me <-> how | (write | text | email) <-> to | (note | msg | message) '
+    || '<-> (to | for) | (do | shall | should | will) <-> i <-> (put | bring | wear | cook | serve | reply | order | book '
+    || '| pack) | worth <-> (my | the | a | paying | going | seeing | buying) | (good | nice) <-> idea <-> !(of) | '
     -- German
-    || '(soll | sollte | sollen | kann | (könnte | koennte | konnte)) <-> (ich | wir) | (kannst | (könntest | '
-    || 'koenntest | konntest)) <-> du | ((können | koennen | konnen) | (könnten | koennten | konnten)) <-> sie | '
-    || '(schreib | empfiehl | plane <-> (mir | uns | ein | eine | einen) | such | zeig | hilf | (erklär | erklaer | erklar) | mach) | (schreiben | '
-    || 'empfehlen | planen | zeigen | helfen) <-> sie | was <-> (koche | mache | schenke | nehme | ziehe | '
-    || 'bestelle) <-> (ich | wir) | (ich | wir) <-> (will | (möchte | mochte | moechte) | brauche | wollen | '
-    || '(möchten | mochten | moechten) | brauchen | plane | suche) | '
-    || '(text | nachricht | mail) <-> an | was <-> (bring | bringe | nehm | zieh | koch | schenk | back | backe) <-> '
-    || '(ich | wir) | (geht | passt) <-> das <-> so | (stell | krieg | bekomm) <-> ich | '
+    || '(soll | sollte | sollen | kann | (könnte | koennte | konnte)) <-> (ich | wir) | (kannst | (könntest | koenntest | '
+    || 'konntest)) <-> du | ((können | koennen | konnen) | (könnten | koennten | konnten)) <-> sie | (schreib | empfiehl | '
+    || 'plane <-> (mir | uns | ein | eine | einen) | such | zeig | hilf | (erklär | erklaer | erklar) | mach) | (schreiben '
+    || '| empfehlen | planen | zeigen | helfen) <-> sie | was <-> (koche | mache | schenke | nehme | ziehe | bestelle) <-> '
+    || '(ich | wir) | (was | wie | wo | wohin | womit) <2> (ich | wir) & !((hab | habe | haben | war | waren | hatte | '
+    || 'hatten | bin | sind | wollte | sagte) <-> (ich | wir)) | (buch | buche | schick | schicke | finde | mache | '
+    || 'schreibe | formulier | formuliere | übersetz | übersetze | erstell | erstelle | entwirf | bestell | bestelle | '
+    || 'reservier | reserviere | organisier | organisiere) <-> !ich | (ich | wir) <-> (will | (möchte | mochte | moechte) '
+    || '| brauche | wollen | (möchten | mochten | moechten) | brauchen | plane | suche) | (text | nachricht | mail) <-> an '
+    || '| was <-> (bring | bringe | nehm | zieh | koch | schenk | back | backe) <-> (ich | wir) | (geht | passt) <-> das '
+    || '<-> so | (stell | krieg | bekomm) <-> ich | '
     -- Spanish
     || '(puedes | (podrías | podrias) | puede | (podría | podria)) | ((recomiéndame | recomiendame) | (escríbeme | '
-    || 'escribeme) | (ayúdame | ayudame) | (búscame | buscame) | dame | hazme | (explícame | explicame)) | (qué | '
-    || 'que) <-> (hago | puedo | me <-> pongo | podemos | regalo | cocino | llevo) | (quiero | necesito | busco) | '
-    || '((dónde | donde) | (cómo | como)) <-> (puedo | podemos) | (escríbele | escribele) | (contéstale | contestale) '
-    || '| (mándale | mandale) | (prepárame | preparame) | (ponme | dile) | (qué | que) <2> (pongo | pido | llevo | '
-    || 'cocino | regalo) | (qué | que) <-> (pongo | pido) | (qué | que) <-> opinas'
+    || 'escribeme) | (ayúdame | ayudame) | (búscame | buscame) | dame | hazme | (explícame | explicame)) | (qué | que) <-> '
+    || '(hago | puedo | me <-> pongo | podemos | regalo | cocino | llevo) | (quiero | necesito | busco) | ((dónde | donde) '
+    || '| (cómo | como)) <-> (puedo | podemos) | (escríbele | escribele) | (contéstale | contestale) | (haz | busca | '
+    || 'manda | propón | redacta | reserva | prepara | organiza | resume | traduce | corrige | sugiere | recomienda | '
+    || 'elige | ponle) <-> !(no) | resérvame | qué <-> le <-> (pongo | digo | compro | llevo | regalo) | (mándale | '
+    || 'mandale) | (prepárame | preparame) | (ponme | dile) | (qué | que) <2> (pongo | pido | llevo | cocino | regalo) | '
+    || '(qué | que) <-> (pongo | pido) | (qué | que) <-> opinas'
 )::tsquery
 $$;
 
@@ -133,22 +138,22 @@ CREATE OR REPLACE FUNCTION recall_private.reference_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT (
     -- English
-    '(did | does | do | is | was | has | would | will | can | could | should) <-> (that | this | it | those | '
-    || 'these | they) | and <-> (the | that | this | what <-> about) | what <-> about | how <-> about | the <-> '
-    || 'other <-> (one | ones | two) | the <-> (first | second | third | last | next | middle | latter | former) '
-    || '<-> (one | option | idea | thing | point | step) | that <-> one | this <-> one | why <-> (not | that | is '
-    || '<-> that) | like <-> that | of <-> (those | these | them) | same <-> (thing | again | one) | (about | with '
-    || '| for | without) <-> (it | that | this | him | her | them) | '
+    '(did | does | do | is | was | has | would | will | can | could | should) <-> (that | this | it | those | these | '
+    || 'they) | and <-> (the | that | this | what <-> about) | what <-> about | how <-> about | the <-> other <-> (one | '
+    || 'ones | two) | the <-> (first | second | third | last | next | middle | latter | former) <-> (one | option | idea | '
+    || 'thing | point | step) | that <-> one | this <-> one | why <-> (not | that | is <-> that) | like <-> that | of <-> '
+    || '(those | these | them) | same <-> (thing | again | one | for) | another <-> (one | example) | (about | with | for '
+    || '| without) <-> (it | that | this | him | her | them) | '
     -- German
-    || '(hat | ist | war | wird | kann | soll) <-> (das | es | dies) | und <-> (die | der | das | was) <-> (andere '
-    || '| anderen | anderer | zweite | erste | ist) | (der | die | das) <-> (andere | zweite | erste | letzte | '
-    || 'dritte) | (warum | wieso) <-> (nicht | das) | (damit | (darüber | daruber | darueber) | davon | (dafür | '
-    || 'dafuer | dafur) | dazu | daran) | '
+    || '(hat | ist | war | wird | kann | soll) <-> (das | es | dies) | und <-> (die | der | das | was) <-> (andere | '
+    || 'anderen | anderer | zweite | erste | ist) | (der | die | das) <-> (andere | zweite | erste | letzte | dritte) | '
+    || '(warum | wieso) <-> (nicht | das) | (damit | (darüber | daruber | darueber) | davon | (dafür | dafuer | dafur) | '
+    || 'dazu | daran) | '
     -- Spanish
-    || '((funcionó | funciono) | (sirvió | sirvio) | (resultó | resulto)) | y <-> (el | la | los | las | lo) <-> '
-    || '(otro | otra | otros | otras | segundo | segunda) | (el | la | lo) <-> (otro | otra | primero | primera | '
-    || 'segundo | segunda | (último | ultimo) | (última | ultima)) | (eso | esto | ese | esa | aquello) | (por <-> '
-    || '(qué | que) <-> no | y <-> eso)'
+    || '((funcionó | funciono) | (sirvió | sirvio) | (resultó | resulto)) | y <-> (el | la | los | las | lo) <-> (otro | '
+    || 'otra | otros | otras | segundo | segunda) | (el | la | lo) <-> (otro | otra | primero | primera | segundo | '
+    || 'segunda | (último | ultimo) | (última | ultima)) | (eso | esto | ese | esa | aquello) | (por <-> (qué | que) <-> '
+    || 'no | y <-> eso)'
 )::tsquery
 $$;
 
@@ -157,12 +162,13 @@ CREATE OR REPLACE FUNCTION recall_private.number_words() RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT (
     -- English
-    'how <-> (much | many | old | tall | far | heavy | high | big | large) | what <-> (did | does | do | will | is | was '
-    || '| are | were | s) & (cost | costs | price | salary | rent | fee | dose | dosage | fare | mileage | percentage | paid) '
-    || '| what <-> (price | salary | rent | fee | dose | dosage | percentage | size | age | year | score | amount) | '
+    'how <-> (much | many | old | tall | far | heavy | high | big | large) | what <-> (did | does | do | will | is | '
+    || 'was | are | were | s) & (cost | costs | price | salary | rent | fee | dose | dosage | fare | mileage | percentage '
+    || '| paid) | what <-> (price | salary | rent | fee | dose | dosage | percentage | size | age | year | score | amount) '
+    || '| '
     -- German
-    || 'wie <-> (viel | viele | alt | hoch | (groß | gross) | weit | schwer | teuer) | was <-> (kostet | kosten | '
-    || 'verdient | verdiene) | was <-> (hat | haben) & (gekostet | verdient) | '
+    || 'wie <-> (viel | viele | alt | hoch | (groß | gross) | weit | schwer | teuer) | was <-> (kostet | kosten | verdient '
+    || '| verdiene) | was <-> (hat | haben) & (gekostet | verdient) | '
     -- Spanish
     || '(cuánto | cuánta | cuántos | cuántas | cuantos | cuantas) | (qué | que) <-> (edad | precio)'
 )::tsquery
@@ -201,7 +207,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     || 'uno uns up us use vale ve very vez vom von vor wann war waren warum was wasn we weiter welche well wenn '
     || 'went wer were what when where whether which while who why wie wieder wieso will wird wirklich with wo won '
     || 'work worked working works would wouldn wurde würde y ya yeah yes yet yo you your zu zum zur zweite él '
-    || 'última último cuanta cuanto cuánta cuánto dijo eben para welchen welcher welches', ' ')
+    || 'última último cuanta cuanto cuánta cuánto dijo eben para welchen welcher welches example examples far redo '
+    || 'reply replied they arrived shorter longer erzähl erzähle beispiel weit sicher kürzer länger cuéntame lejos '
+    || 'cerca seguro segura llegado llegó ejemplo respondió respondieron corto está están estás', ' ')
 $$;
 
 -- has_topic: whether these words contain one that says what a text is about.
@@ -223,7 +231,8 @@ DECLARE
     v_recalls boolean := v_words @@ recall_private.recall_words();
     v_intent recall.query_intent;
 BEGIN
-    v_intent.about_questions := v_words @@ recall_private.asked_words();
+    v_intent.about_questions := v_words @@ recall_private.asked_words() AND NOT (
+        v_words @@ recall_private.asking_moment_words() AND v_words @@ recall_private.assistant_words());
     v_intent.speaker := CASE
         WHEN v_intent.about_questions THEN NULL
         WHEN v_words @@ recall_private.assistant_words() THEN 'assistant'

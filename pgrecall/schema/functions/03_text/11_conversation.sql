@@ -26,6 +26,7 @@ RETURN
     '|\m(?:that|this|those|these|it)(?:\W*$|[.?!,;])'
     '|\m(?:did|does|is|are|was|were|has|had|will|would|could|can) (?:that|this|those|these|it) (?:ok|okay|again|cost|take|work|go|help)\M'
     '|\m(?:das|dies)(?:\W*$|[.?!,;]| (?:nicht|noch|schon|auch|wieder|damals|gekostet|gesagt|gemacht|geklappt)\M)'
+    '|^\W*(?:the )?same (?:for|again|thing|with)\M|^\W*(?:das (?:gleiche|selbe)|dasselbe|lo mismo)\M|^\W*(?:(?:give|show|tell) me|noch|dame|otr[oa]) (?:another|one more|more|eine?s?|otr[oa]|más)\M'
     '|\m(?:eso|esto|aquello)\M|\m(?:ese|esa|esos|esas)(?:\W*$|[.?!,;])';
 
 -- refers_back: whether a query makes sense only after this turn, the last of a conversation: it points to something said

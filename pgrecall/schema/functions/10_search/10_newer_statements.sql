@@ -71,7 +71,7 @@ BEGIN
     ORDER BY p.older, p.happened_at DESC, p.newer DESC;
 END $$;
 
--- changed_statements: for each of these memories (best first) that says that something changed (see change_pattern), the
+-- changed_statements: for each of these memories (best first) that says that something changed (see change_words), the
 -- earlier statement among them that it changes: its nearest in meaning, with a cosine of at least 0.35, of the same author,
 -- and to which it is the nearest of all later ones. `raised` ranks by `log_odds` before `other`: the change before what it
 -- changes or, with p_past, what the best memory changed before that one. At most p_gap log-odds are made up for. Either may be
