@@ -54,11 +54,13 @@ class AsyncMaintenanceGroup(AsyncGroup):
     async def rebuild(self, memories: Sequence[int | str] | None = None) -> int:
         """Recomputes the stored summaries of these memories, or of all, from the access log.
 
+        What a memory says is found out again too, unless somebody marked it: an upgrade may know more words.
+
         Args:
             memories: ids or keys; None for all.
 
         Returns:
-            How many summaries differed from the log: 0 for a consistent database.
+            How many were wrong: 0 for a consistent database.
 
         Raises:
             MemoryNotFound: one of them is not in this tenant.

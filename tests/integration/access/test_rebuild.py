@@ -9,6 +9,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from tests.databases import Query
 from tests.integration.access.use_tools import (
@@ -32,6 +33,22 @@ from tests.waiting import PATIENCE, blocked
 pytestmark = pytest.mark.in_turns
 
 # Rebuilding
+
+
+def test_rebuilding_finds_out_again_what_memories_say_unless_somebody_marked_it(sql: Query) -> None:
+    said = [
+        {"body": "Always answer in French.", "role": "user"},
+        {"body": "Never call me before nine.", "role": "user", "speech_act": "statement"},
+        {"body": "The pump is blue.", "role": "user"},
+    ]
+    read, marked, plain = (
+        row["id"] for row in sql("SELECT id FROM recall.remember_many(%s)", (Jsonb(said),))
+    )
+    sql("UPDATE recall.memory SET speech_act = 'statement'")  # as an earlier version would have read them
+    assert rebuild(sql) == 1
+    acts = {row["id"]: row["speech_act"] for row in sql("SELECT id, speech_act FROM recall.memory")}
+    assert acts == {read: "instruction", marked: "statement", plain: "statement"}
+    assert rebuild(sql) == 0
 
 
 def test_rebuilding_repairs_a_lost_queue(sql: Query, now: datetime) -> None:

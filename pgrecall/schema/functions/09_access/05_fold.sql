@@ -231,21 +231,33 @@ BEGIN
 END $$;
 
 -- rebuild (app; Jobs and maintenance): recomputes the summaries of these memories (NULL means all) from the log:
--- accesses, spreading and links. Returns how many differed from the log: 0 for a consistent database in which no access
--- waits to be folded.
+-- accesses, spreading and links. What a memory says is found out again too, unless somebody marked it: an upgrade may
+-- know more words. Returns how many were wrong: 0 for a consistent database in which no access waits to be folded.
 CREATE OR REPLACE FUNCTION recall.rebuild(p_memory_ids bigint[] DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     v_ids bigint[];
+    v_misread bigint[];
     v_changed bigint;
 BEGIN
     PERFORM recall_private.analyze_grown_tables(coalesce(cardinality(p_memory_ids), 100));
     -- One condition for all and for some memories would make a plan that reads the whole tables for some.
     v_ids := coalesce(p_memory_ids, ARRAY(SELECT m.id FROM recall.memory m WHERE m.tenant = v_tenant));
-    -- Memories before activations: a second change of a row in a transaction checks its key, which locks the memory.
-    PERFORM FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = ANY (v_ids) ORDER BY m.id FOR KEY SHARE;
+    v_misread := ARRAY(
+        SELECT m.id FROM recall.memory m
+        WHERE m.tenant = v_tenant AND m.id = ANY (v_ids) AND NOT m.act_marked
+          AND m.speech_act IS DISTINCT FROM recall_private.found_speech_act(m.title, m.body, m.role));
+    -- Memories before activations: a second change of a row in a transaction checks its key, which locks the memory. All
+    -- are locked alike, in order: a stronger lock of some, after those of all, could deadlock.
+    IF v_misread = '{}' THEN
+        PERFORM FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = ANY (v_ids) ORDER BY m.id FOR KEY SHARE;
+    ELSE
+        PERFORM FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = ANY (v_ids) ORDER BY m.id FOR NO KEY UPDATE;
+        UPDATE recall.memory m SET speech_act = recall_private.found_speech_act(m.title, m.body, m.role)
+        WHERE m.tenant = v_tenant AND m.id = ANY (v_misread) AND NOT m.act_marked;
+    END IF;
     v_ids := ARRAY(
         SELECT a.memory_id FROM recall.activation a
         WHERE a.tenant = v_tenant AND a.memory_id = ANY (v_ids) ORDER BY a.memory_id FOR UPDATE);
@@ -253,5 +265,5 @@ BEGIN
         v_tenant, v_ids, array_fill('-infinity'::timestamptz, ARRAY[cardinality(v_ids)]));
     v_changed := v_changed + recall_private.rebuild_spread(v_tenant, v_ids);
     PERFORM recall_private.recount_links(v_tenant, v_ids);
-    RETURN v_changed;
+    RETURN v_changed + cardinality(v_misread);
 END $$;
