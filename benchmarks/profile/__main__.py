@@ -170,7 +170,7 @@ def filled(running: EmbeddedServer, memories: int, folder: Path) -> tuple[str, l
     url = make_conninfo(running.url, dbname=name)
     with psycopg.connect(running.url, autocommit=True) as admin:
         there = admin.execute("SELECT FROM pg_database WHERE datname = %s", (name,)).fetchone()
-        if not there or not kept.exists():
+        if there is None or not kept.exists():
             admin.execute(f"DROP DATABASE IF EXISTS {name}")
             admin.execute(f"CREATE DATABASE {name} TEMPLATE template0")
             migrate.upgrade(url, dimensions=DIMENSIONS)
