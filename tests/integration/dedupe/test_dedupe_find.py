@@ -82,10 +82,13 @@ def test_contradictions_are_proposed_and_not_linked(memory: Memory, query: Query
     assert memory.plans.dedupe(now=NOW).report.contradictions == ()
 
 
+@pytest.mark.parametrize("pinned", [False, True])
 def test_memories_linked_as_contradicting_are_not_proposed_for_a_third_with_the_same_words(
-    memory: Memory,
+    memory: Memory, pinned: bool
 ) -> None:
-    one, other, _ = (store(memory, CONTRACT + mark) for mark in (".", "!", "?"))
+    one, other, third = (store(memory, CONTRACT + mark) for mark in (".", "!", "?"))
+    if pinned:
+        memory.pin(third)
     memory.link(one, other, "contradicts", now=NOW)
     [cluster] = memory.plans.dedupe(now=NOW).clusters
     assert len({one, other} & {cluster.keeper.id, *(member.id for member in cluster.members)}) == 1

@@ -3,8 +3,8 @@
 -- many vectors as it needs memories, and more if they belong to too few memories. Relevance compares the similarity
 -- with the typical one of the tenant, because an embedder with little knowledge of a language finds all texts similar.
 
--- hnsw_ef_search: the value of hnsw.ef_search for the 40 or more nearest in a vector index of p_total memories. The more
--- there are, the larger it must be to find the same share of the nearest.
+-- hnsw_ef_search: the value of hnsw.ef_search for the 40 or more nearest in a vector index of p_total memories; for fewer,
+-- four fifths find the same share. The more memories there are, the larger it must be.
 CREATE OR REPLACE FUNCTION recall_private.hnsw_ef_search(p_total bigint) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN least(greatest(sqrt(p_total) / 2, 100), 1000)::int;
@@ -96,7 +96,7 @@ BEGIN
     IF v_indexed THEN
         -- The average number of vectors for each memory, at most 4. It is rounded, because both counts are somewhat outdated.
         v_vectors := v_limit * CASE WHEN v_memories > 0 THEN least(round(1.25 * v_total / v_memories - 0.25), 4) ELSE 1 END;
-        v_ef := coalesce(recall_private.hnsw_ef_search(v_total), 100) * least(p_pool / 40.0, 1);
+        v_ef := coalesce(recall_private.hnsw_ef_search(v_total), 100) * CASE WHEN p_pool < 40 THEN 0.8 ELSE 1 END;
         IF v_ef <> 80 THEN
             PERFORM set_config('hnsw.ef_search', v_ef::text, true);
         END IF;

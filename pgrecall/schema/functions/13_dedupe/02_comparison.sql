@@ -193,3 +193,11 @@ BEGIN
             ELSE format('one says more (%s)', left(array_to_string(v_only || v_only_other, ', '), 100)) END;
     END IF;
 END $$;
+
+-- are_apart: whether somebody linked this memory with one of these others because they differ.
+CREATE OR REPLACE FUNCTION recall_private.are_apart(p_tenant text, p_memory_id bigint, p_others bigint[]) RETURNS boolean
+LANGUAGE sql STABLE
+RETURN EXISTS (
+    SELECT FROM recall.link l
+    WHERE l.tenant = p_tenant AND l.relation IN ('contradicts', 'supersedes')
+      AND (l.src = p_memory_id AND l.dst = ANY (p_others) OR l.dst = p_memory_id AND l.src = ANY (p_others)));

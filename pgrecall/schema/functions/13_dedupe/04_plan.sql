@@ -39,6 +39,7 @@ DECLARE
     v_keepers int[];
     v_ids bigint[];
     v_at int;
+    v_taken bigint[];  -- the members of one cluster
     v_members bigint[] := '{}';
     v_kept bigint[] := '{}';
     v_similarities double precision[] := '{}';
@@ -92,9 +93,11 @@ BEGIN
         v_keepers := coalesce(v_keepers, array_fill(0, ARRAY[v_node.nodes]));
         -- A merged memory keeps no others: each must be a duplicate of the keeper itself.
         CONTINUE WHEN v_keepers[v_node.number] <> 0 OR v_node.goers IS NULL;
+        v_taken := '{}';
         FOR i IN 1 .. cardinality(v_node.goers) LOOP
             v_at := v_node.goers[i];
-            IF v_keepers[v_at] = 0 THEN
+            IF v_keepers[v_at] = 0 AND NOT recall_private.are_apart(p_tenant, v_node.goer_ids[i], v_taken) THEN
+                v_taken := v_taken || v_node.goer_ids[i];
                 v_keepers[v_at] := v_node.number;
                 v_keepers[v_node.number] := v_node.number;
                 v_members := v_members || v_node.goer_ids[i];

@@ -45,10 +45,7 @@ SET search_path FROM CURRENT AS $$
             WHEN k.note IS NOT NULL THEN 'its keeper was ' || k.note
             WHEN NOT p_plan.options @> '{"chosen": true}' AND recall_private.attribute_difference(k.m, o.m) IS NOT NULL
                 THEN recall_private.attribute_difference(k.m, o.m) || ' since'
-            WHEN EXISTS (
-                SELECT FROM recall.link l
-                WHERE l.tenant = p_plan.tenant AND l.relation IN ('contradicts', 'supersedes')
-                  AND (l.src, l.dst) IN ((k.memory_id, o.memory_id), (o.memory_id, k.memory_id)))
+            WHEN recall_private.are_apart(p_plan.tenant, o.memory_id, ARRAY[k.memory_id])
                 THEN 'linked to its keeper since' END) AS note
         FROM own o LEFT JOIN own k ON k.place = o.place AND k.keeper
     )
