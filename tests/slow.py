@@ -136,7 +136,6 @@ CHROMIUM = {
     f"tests/acceptance/page/test_page_{name}.py": f"the page in Chromium: {what}"
     for name, what in {
         "browser": "keyboard and focus",
-        "choices": "merges by hand",
         "newcomers": "the first visit, without scripts",
         "quality": "searches that are judged",
         "scripts": "scripts in everything that is stored or asked",

@@ -83,7 +83,7 @@ def test_a_time_is_the_end_itself(tmp_path: Path) -> None:
     assert found.question.until == datetime(2026, 1, 31, 8, tzinfo=UTC)
 
 
-OTHERS = ("statements", "follow-ups", "named")
+OTHERS = ("statements", "changes", "follow-ups", "named")
 """What is no file of queries: follow-ups have conversations, which `calibration fit` does not read."""
 
 QUERIES = sorted(path.stem for path in EXAMPLES.glob("*.jsonl") if path.stem not in OTHERS)
