@@ -10,10 +10,10 @@ DECLARE
     v_words text[] := '{}';
     v_ids bigint[];
 BEGIN
-    -- What redact_plans changes is locked before any memory, as by imports and erasures.
+    -- What redact_plans changes is locked before any memory, as by imports; erasures first, because they delete imports.
+    PERFORM FROM recall.erasure e WHERE e.tenant = p_plan.tenant ORDER BY e.id FOR NO KEY UPDATE;
     PERFORM recall_private.lock_tenant(p_plan.tenant, 'import');
     PERFORM FROM recall.plan p WHERE p.tenant = p_plan.tenant AND p.kind = 'import' ORDER BY p.id FOR NO KEY UPDATE;
-    PERFORM FROM recall.erasure e WHERE e.tenant = p_plan.tenant ORDER BY e.id FOR NO KEY UPDATE;
     PERFORM recall_private.lock_memories(p_plan.tenant, p_changed => ARRAY(
         SELECT i.memory_id FROM recall.plan_item i WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id));
     PERFORM recall_private.skip_other_parts(p_plan, p_parts);
