@@ -207,5 +207,6 @@ SET search_path FROM CURRENT AS $$
     CROSS JOIN LATERAL jsonb_array_elements(t.taken) u(unit)
     CROSS JOIN LATERAL jsonb_array_elements(u.unit -> 'places') p(place)
     CROSS JOIN LATERAL jsonb_array_elements(p.place -> 'spans') s(span)
-    WHERE t.tenant = p_plan.tenant AND t.plan_id = p_plan.id AND s.span ->> 2 <> '' AND starts_with(p.place -> 'path' ->> 0, p_field)
+    WHERE t.tenant = p_plan.tenant AND t.plan_id = p_plan.id AND s.span ->> 2 <> ''
+      AND starts_with(p.place -> 'path' ->> 0, p_field)
 $$;
