@@ -10,7 +10,10 @@ DECLARE
     v_new boolean := to_regrole(quote_ident(v_role)) IS NULL;
     v_other text;
 BEGIN
-    IF v_role ~ '^pg_' OR v_role IN ('recall_reader', 'recall_app', 'recall_worker') THEN  -- all its members would get more
+    IF v_role ~ '^pg_' OR v_role IN ('recall_reader', 'recall_app', 'recall_worker') OR EXISTS (
+        SELECT FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid
+        WHERE r.rolname = v_role AND NOT r.rolcanlogin AND (m.inherit_option OR m.set_option)
+    ) THEN  -- all its members would get more
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = format('Role %I stands for rights of others.', v_role),
             HINT = 'Name a role that somebody logs in as.';
     END IF;

@@ -60,6 +60,27 @@ def test_a_key_that_another_memory_just_gets_stays_with_it(
     assert (memory.get(placeholder).id, memory.get(f"to {GITHUB}").id) == (note, other)
 
 
+def test_an_erasure_that_deletes_imports_comes_first(memory: Memory, database_url: str, query: Query) -> None:
+    """Both change an erasure and an import: in one order, or they would wait for each other."""
+    note = {"key": "a", "body": "The winch.", "source": URL}
+    query(
+        "SELECT FROM recall.store_imported(%s, NULL, %s::jsonb, p_now => %s)", (URL, json.dumps([note]), NOW)
+    )
+    memory.remember(f"Token {GITHUB}.", key="token")
+    erasure = memory.erasure.plan(source=URL, asked_by="A person", now=NOW)
+    plan = memory.plans.redact(now=NOW).id
+    with connected(database_url) as first, connected(database_url) as second:
+        with first.transaction():
+            first.execute("SELECT FROM recall.erasure WHERE id = %s FOR UPDATE", (erasure.id,))
+            waiting = in_background(second, APPLY_ALL, plan, NOW)
+            blocked(first)
+            call(first, "apply_erasure(%s, 'A person', p_now => %s)", erasure.id, NOW)
+        waiting()
+        assert deadlocks(first) == 0
+    assert memory.erasure.get(erasure.id).state == "done"
+    assert {item.outcome for item in memory.plans.get(plan).items} == {"redacted"}
+
+
 def test_an_import_that_goes_on_has_its_memories_first(
     memory: Memory, database_url: str, query: Query
 ) -> None:

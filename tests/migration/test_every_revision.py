@@ -74,6 +74,14 @@ PLANS = {
 """In tables of their own until 0031."""
 
 
+UNWANTED_SAMPLES = (
+    "SELECT s.tablename, s.attname FROM pg_stats s JOIN pg_attribute a "
+    "ON a.attrelid = format('%I.%I', s.schemaname, s.tablename)::regclass AND a.attname = s.attname "
+    "WHERE s.schemaname = 'recall' AND a.attstattarget = 0"
+)
+"""Of columns of which the planner is to keep none."""
+
+
 def rows(url: str, since: str) -> dict[str, list[Any]]:
     tables = [table for revision, tables in SINCE.items() if revision <= since for table in tables]
     with psycopg.connect(url, autocommit=True) as connection:
@@ -195,6 +203,7 @@ def comes_up_to_this_version(
     assert done.after == migrate.inspect(fresh)
     assert done.left == ()
     assert rows(url, since) == before
+    assert fetch(url, UNWANTED_SAMPLES) == []
     now, wanted = ([row for row in fetch(one, WHOLE) if row[0] not in but] for one in (url, fresh))
     assert now == wanted
     assert settled(url) == []

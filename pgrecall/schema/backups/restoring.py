@@ -28,7 +28,7 @@ _SIGN = b"PGDMP"
 """What every file of pg_dump in its custom format begins with."""
 
 _OURS = re.compile(
-    rf"; \d+ \d+ ((COMMENT - )?SCHEMA (- )?|[A-Z ]+ )({'|'.join(ASIDE)}) "
+    rf"; \d+ \d+ ((COMMENT - )?SCHEMA (- )?|(?!PUBLICATION)[A-Z ]+ )({'|'.join(ASIDE)}) "
     rf"|; \d+ \d+ EXTENSION - ({'|'.join(EXTENSIONS)}) "
 )
 """An entry of a dump that belongs to pgrecall."""
@@ -129,6 +129,11 @@ def _named(name: str) -> Iterator[None]:
     except (InvalidInput, DatabaseError) as error:
         if isinstance(error, DatabaseUnavailable):
             raise
+        if isinstance(error, SchemaMismatch):  # a trigger or an index calls a function of another schema
+            raise InvalidInput(
+                f"{name} needs something outside of pgrecall: {str(error.__cause__).splitlines()[0]}.",
+                hint="Nothing was changed. Create it in this database, and restore again.",
+            ) from error
         raise DatabaseError(
             f"{name} cannot be restored: {error.message}",
             hint=f"Nothing was changed. The file may be damaged: try an older backup. {error.hint}".rstrip(),

@@ -14,7 +14,14 @@ from pgrecall.schema import migrate
 from pgrecall.schema.backups.programs import find_program
 from pgrecall.schema.backups.restoring import restore_backup
 
-OTHERS = "CREATE TABLE public.users (a int); CREATE SCHEMA app; CREATE TABLE app.recall (a int)"
+OTHERS = (
+    "CREATE TABLE public.users (a int); CREATE SCHEMA app; CREATE TABLE app.recall (a int); "
+    "CREATE PUBLICATION shown FOR TABLE recall.memory"
+)
+CALLS_ANOTHER = (
+    "CREATE FUNCTION public.own() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END'; "
+    "CREATE TRIGGER own BEFORE INSERT ON recall.memory FOR EACH ROW EXECUTE FUNCTION public.own()"
+)
 CANNOT_BE_UPGRADED = (
     "CREATE FUNCTION recall.own() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END'; "
     "CREATE TRIGGER own BEFORE INSERT ON recall.memory FOR EACH ROW EXECUTE FUNCTION recall.own()"
@@ -65,6 +72,17 @@ def test_an_upgrade_that_fails_after_the_restore_leaves_nothing(
     assert migrate.inspect(empty_database).revision is None
 
 
+def test_what_a_dump_needs_from_outside_is_named(
+    memory: Memory, database_url: str, empty_database: str, tmp_path: Path
+) -> None:
+    dump = dumped(database_url, tmp_path / "whole.dump", CALLS_ANOTHER)
+    with pytest.raises(
+        InvalidInput, match=r"outside of pgrecall: function public\.own\(\) does not exist\. "
+    ):
+        restore_backup(empty_database, dump)
+    assert tables(empty_database) == set()
+
+
 def test_what_depends_on_the_memories_is_not_dropped_unasked(
     memory: Memory, database_url: str, tmp_path: Path
 ) -> None:
@@ -74,8 +92,20 @@ def test_what_depends_on_the_memories_is_not_dropped_unasked(
         connection.execute("CREATE VIEW public.mine AS SELECT key FROM recall.memory")
         connection.execute("CREATE TABLE public.notes (tenant text, id bigint)")
         connection.execute("ALTER TABLE public.notes ADD FOREIGN KEY (tenant, id) REFERENCES recall.memory")
-        with pytest.raises(InvalidInput, match=r"memories here, 2 in all: table notes, view mine"):
+        connection.execute(
+            "CREATE PUBLICATION shown FOR TABLE recall.memory, TABLES IN SCHEMA recall_private"
+        )
+        connection.execute(CALLS_ANOTHER)
+        named = (
+            "memories here, 5 in all: publication of schema recall_private in publication shown, "
+            "publication of table recall.memory in publication shown, table notes, "
+            "trigger own on table recall.memory, view mine"
+        )
+        with pytest.raises(InvalidInput, match=named):
             restore_backup(database_url, dump, replace=True)
         assert connection.execute("SELECT key FROM public.mine").fetchall() == [("winch",)]
-        connection.execute("DROP VIEW public.mine; DROP TABLE public.notes")
+        connection.execute(
+            "DROP VIEW public.mine; DROP TABLE public.notes; DROP FUNCTION public.own() CASCADE; "
+            "DROP PUBLICATION shown"
+        )
     restore_backup(database_url, dump, replace=True)

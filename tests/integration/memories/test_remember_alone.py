@@ -119,6 +119,19 @@ def test_a_memory_that_was_there_before_is_locked_in_one_within_once(
     assert written == [(False,), (True,), (True,)]
 
 
+@pytest.mark.parametrize(("ahead", "own"), [(0, True), (1000, False), (2**31 - 1, False)])
+def test_a_row_of_2_to_the_31_transactions_ago_is_not_of_this_one(
+    shared_connection: psycopg.Connection[Any], ahead: int, own: bool
+) -> None:
+    """A frozen row keeps its number, which then lies ahead of all transactions."""
+    number = f"((pg_current_xact_id()::text::bigint + {ahead}) % 4294967296)::text::xid"
+    with shared_connection.transaction(force_rollback=True):
+        [row] = shared_connection.execute(
+            f"SELECT recall_private.is_written_here({number}) AS own"
+        ).fetchall()
+    assert row["own"] is own
+
+
 def test_a_link_that_waits_for_a_memory_is_made_once_it_has_that_name(sql: Query) -> None:
     """Also where a transaction has written the memory before."""
     sql("SELECT recall.remember('b', p_key => 'k')")

@@ -55,6 +55,34 @@ def test_plans_of_imports_and_merges_and_erasures_quote_it_no_more(
     assert query("SELECT FROM recall.memory WHERE key = %s", (f"note {PLACEHOLDER}",)) == []
 
 
+def test_an_erasure_still_finds_what_keeps_its_text(memory: Memory, query: Query) -> None:
+    """A password in a text of somebody may be the name of another."""
+    name = "anna" + "1987x"
+    memory.remember(f"The password for the wifi is {name}")
+    memory.remember_many([Draft("The winch is mended.", key="winch", author=name)], now=NOW)
+    erasure = memory.erasure.plan(author=name, asked_by="A person", now=NOW)
+    plan = memory.plans.redact(now=NOW)
+    assert len(memory.plans.apply(plan.id, now=LATER).redacted) == 1
+    memory.erasure.apply(erasure.id, signed_by="A person", now=LATER)
+    assert query("SELECT key, author FROM recall.memory") == [{"key": None, "author": None}]
+
+
+def test_undoing_an_import_renames_memories_whose_keys_differ_in_tokens_only(
+    memory: Memory, query: Query
+) -> None:
+    names = {"old 1": f"note {GITHUB}", "old 2": f"note {GITHUB[:-1]}e"}
+    notes = json.dumps([{"key": key, "body": f"Of {key}.", "source": "notes"} for key in names])
+    query("SELECT FROM recall.store_imported('notes', NULL, %s::jsonb, p_now => %s)", (notes, NOW))
+    query(
+        "SELECT FROM recall.rename_imported('notes', NULL, %s::jsonb, p_now => %s)", (json.dumps(names), NOW)
+    )
+    memory.plans.apply(memory.plans.redact(now=NOW).id, now=LATER)
+    keys = "SELECT key, body FROM recall.memory ORDER BY id"
+    assert query(keys)[0]["key"] == f"note {PLACEHOLDER}"
+    query("SELECT recall.undo_import(p_now => %s)", (LATER,))
+    assert query(keys) == [{"key": key, "body": f"Of {key}."} for key in names]
+
+
 def test_the_planner_samples_nothing_that_was_taken_out(
     memory: Memory, query: Query, database_url: str
 ) -> None:

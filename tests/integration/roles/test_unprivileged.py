@@ -67,6 +67,17 @@ def test_a_role_that_stands_for_rights_is_no_login(database_url: str, role: str)
         assert admin.execute(granted, (role,)).fetchall() == before
 
 
+def test_a_group_is_no_login(log_in: LogIn, database_url: str) -> None:
+    member = log_in("reader").service.caller().role
+    with psycopg.connect(database_url, autocommit=True) as admin:
+        admin.execute(f"CREATE ROLE group_{member}; GRANT group_{member} TO {member}".encode())
+        try:
+            with pytest.raises(InvalidInput, match=f"^Role group_{member} stands for rights of others"):
+                roles.create(database_url, f"group_{member}", may="app", tenant="acme", password=None)
+        finally:
+            admin.execute(f"DROP ROLE group_{member}".encode())
+
+
 def test_a_role_may_be_kept_out_of_the_log_by_many_at_once(log_in: LogIn, database_url: str) -> None:
     """As where programs start their first clients of an embedded server together."""
     reader = log_in("reader")

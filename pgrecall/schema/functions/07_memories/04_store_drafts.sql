@@ -21,13 +21,15 @@ BEGIN
     RETURN v_blank;
 END $$;
 
--- is_written_here: whether the transaction of a row that can be seen is this one, or a part of it: those come after it, and
--- nobody sees what others have not committed.
+-- is_written_here: whether this transaction, or one of its subtransactions, wrote a visible row.
 CREATE OR REPLACE FUNCTION recall_private.is_written_here(p_xmin xid) RETURNS boolean
-LANGUAGE sql VOLATILE AS $$
-    SELECT coalesce(pg_current_xact_id_if_assigned() IS NOT NULL AND age(p_xmin) <= 0 AND pg_xact_status(
-        (pg_current_xact_id_if_assigned()::text::bigint - least(age(p_xmin), 0))::text::xid8) = 'in progress', false)
-$$;
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN coalesce(pg_current_xact_id_if_assigned() IS NOT NULL AND age(p_xmin) <= 0 AND pg_xact_status(
+        (pg_current_xact_id_if_assigned()::text::bigint - least(age(p_xmin), 0))::text::xid8) = 'in progress', false);
+EXCEPTION WHEN invalid_parameter_value THEN
+    RETURN false;  -- a row keeps its number for ever, and 2^31 transactions later no transaction has it yet
+END $$;
 
 -- store_drafts_with_retry: store_drafts, correct even if other transactions store the same keys. If another transaction has
 -- just created or deleted one of the memories to be changed or linked, everything starts again without locks, since other

@@ -10,7 +10,7 @@ depends_on = None
 
 def upgrade() -> None:
     # A type that stays as it is rewrites nothing, and deletes the samples that there are.
-    op.execute("ALTER TABLE recall.redacted_text ALTER COLUMN taken TYPE jsonb")
-    op.execute("ALTER TABLE recall.redacted_text ALTER COLUMN taken SET STATISTICS 0")
-    op.execute("ALTER TABLE recall.erasure ALTER COLUMN subject SET STATISTICS 0")
+    for table, column in (("redacted_text", "taken"), ("erasure", "subject")):
+        op.execute(f"ALTER TABLE recall.{table} ALTER COLUMN {column} TYPE jsonb")
+        op.execute(f"ALTER TABLE recall.{table} ALTER COLUMN {column} SET STATISTICS 0")
     op.execute("DROP FUNCTION IF EXISTS recall_private.taken_by(recall.plan)")  # another result
