@@ -110,6 +110,23 @@ def test_what_a_user_says_is_found_out(memory: Memory, text: str, act: str) -> N
     assert memory.get(stored.id).speech_act == act
 
 
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [
+        ("我对花生过敏", "statement"),
+        ("Моя жена не ест рыбу.", "statement"),
+        ("Моя жена: ok!", "statement"),
+        ("Where is the winch? Моя жена не ест рыбу.", "statement"),
+        ("👍🏽 !!", "acknowledgement"),
+        ("danke 👍", "acknowledgement"),
+    ],
+)
+def test_letters_say_something_whatever_the_locale(query: Query, text: str, act: str) -> None:
+    found = "SELECT recall_private.found_speech_act('', %(text)s, 'user') AS plain, "
+    found += "recall_private.found_speech_act('', %(text)s COLLATE \"C\", 'user') AS c"
+    assert query(found, {"text": text}) == [{"plain": act, "c": act}]
+
+
 @pytest.mark.parametrize("fields", [{"role": "assistant"}, {}, {"role": "user", "title": "house-rules.md"}])
 def test_only_what_a_user_says_becomes_a_directive(memory: Memory, fields: dict[str, Any]) -> None:
     stored = memory.remember("Always give version numbers when I ask about libraries.", **fields)

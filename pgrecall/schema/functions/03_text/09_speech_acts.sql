@@ -18,11 +18,12 @@ CREATE OR REPLACE FUNCTION recall_private.says_nothing(p_act text) RETURNS boole
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_act IN ('question', 'acknowledgement');
 
--- acknowledgement_pattern: matches a message of nothing but thanks, agreement, greetings and the like, in lower case.
+-- acknowledgement_pattern: matches a message of nothing but thanks, agreement, greetings and the like, in lower case. It
+-- names marks and emoji, since \W matches every letter beyond ASCII where the locale is C.
 CREATE OR REPLACE FUNCTION recall_private.acknowledgement_pattern() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN
-    '^[^[:alnum:]?]+$|^\W*(?:(?:hi there|hey there|good idea|good point|good question|thanks?|thank you|thx|ty|cheers|ta|ok|okay|k|kk|cool|great|perfect|nice|good|good one|got it'
+RETURN replace(
+    '^[MARKS]+$|^[?MARKS]*(?:(?:hi there|hey there|good idea|good point|good question|thanks?|thank you|thx|ty|cheers|ta|ok|okay|k|kk|cool|great|perfect|nice|good|good one|got it'
     '|sure|yes|yeah|yep|yup|yea|no|nope'
     '|lol|haha\w*|ha|right|alright|all right|fine|awesome|brilliant|lovely|grand|sounds good|will do|understood|noted|done|exactly|true'
     '|i see|makes sense|fair enough|bye|good ?night|good morning|morning|hello|hi|hey|you.?re welcome|no problem|no worries|np|so much'
@@ -48,7 +49,8 @@ RETURN
     '|maravilla|chulo|genial|alegría|lindo)'
     '|much[ií]simas|(?:bueno|es bueno) saberlo|eso es|nada|mil|ya|ah|uf|pues|(?:ja){2,}\w*|menos mal|me vale|por favor|madre mía|igualmente|venga|hecho|listo|exacto|estupendo'
     '|fenomenal|buenísimo|de verdad|tod[oa]s?|a tod[oa]s|hasta (?:pronto|la próxima|entonces)|por (?:todo|explic\w+|(?:la|tu|el|los|tus) (?:ayuda|consejos?|explicación|información'
-    '|respuesta|aviso|tiempo))|merci|beaucoup|oui|je vois|d.accord|mdr|grazie|mille|va bene|ecco|capito|obrigad[oa]|tá bom|k{3,}|dank je|wel|bedankt|oké)\M\W*)+$';
+    '|respuesta|aviso|tiempo))|merci|beaucoup|oui|je vois|d.accord|mdr|grazie|mille|va bene|ecco|capito|obrigad[oa]|tá bom|k{3,}|dank je|wel|bedankt|oké)\M[?MARKS]*)+$',
+    'MARKS', '\s!-/:->@\u005B-\u0060{-~¡«´·»¿\u2000-\u206F\u20AC\u20E3\u2190-\u2BFF\u3000-\u3003\u3008-\u301F\uFE0F\U0001F000-\U0001FAFF');
 
 -- question_pattern: matches a sentence that asks something, or asks for something now, from its beginning and in lower
 -- case.
@@ -177,10 +179,10 @@ BEGIN
         RETURN false;
     END IF;
     FOREACH v_sentence IN ARRAY regexp_split_to_array(p_text, '(?<=[.!?？。])\s+|\n+') LOOP
-        CONTINUE WHEN v_sentence !~ '\w' OR lower(v_sentence) ~ recall_private.acknowledgement_pattern()
+        CONTINUE WHEN v_sentence ~ '^[[:punct:]\s]*$' OR lower(v_sentence) ~ recall_private.acknowledgement_pattern()
             OR length(v_sentence) <= 80 AND v_sentence !~ '[?？]\W*$' AND lower(v_sentence) ~ recall_private.lack_pattern()
             -- One word, as an answer before a question; any more of them tell something.
-            OR v_sentence !~ '[?？]\W*$' AND v_sentence ~ '^\W*\w+\W*$'
+            OR v_sentence !~ '[?？]\W*$' AND v_sentence ~ '^\S+\s*$'
             OR v_asks AND v_sentence !~ '\d' AND lower(v_sentence) ~ recall_private.fragment_pattern();
         -- "I have a meeting on Friday, can you remind me?" tells something.
         IF length(v_sentence) <= 200 AND lower(v_sentence) ~ recall_private.question_pattern()
