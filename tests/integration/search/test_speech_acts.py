@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -157,6 +158,18 @@ def test_letters_say_something_whatever_the_locale(query: Query, text: str, act:
 def test_only_what_a_user_says_becomes_a_directive(memory: Memory, fields: dict[str, Any]) -> None:
     stored = memory.remember("Always give version numbers when I ask about libraries.", **fields)
     assert memory.get(stored.id).speech_act == "statement"
+
+
+def test_the_words_of_a_long_answer_are_not_read(query: Query) -> None:
+    spent = "SELECT count(recall_private.found_speech_act('', t || n, %s)) "
+    spent += "FROM repeat('word ', 300) t, generate_series(1, 300) n"
+
+    def seconds(role: str) -> float:
+        begun = time.perf_counter()
+        query(spent, (role,))
+        return time.perf_counter() - begun
+
+    assert min(seconds("assistant") for _ in range(3)) < 0.3 * min(seconds("user") for _ in range(3))
 
 
 def test_a_mark_stays_until_it_is_taken_back(memory: Memory) -> None:

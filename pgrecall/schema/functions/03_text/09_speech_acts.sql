@@ -211,7 +211,8 @@ DECLARE
     v_words tsvector;
     v_own tsvector := '';
 BEGIN
-    IF p_title <> '' THEN
+    -- What is long and no directive is a statement (see below): its words need not be read.
+    IF p_title <> '' OR length(p_body) > 300 AND p_role IS DISTINCT FROM 'user' THEN
         RETURN 'statement';
     END IF;
     v_words := to_tsvector('pg_catalog.simple', recall_private.both_ends(p_body));
