@@ -140,7 +140,7 @@ RULES = [
         ("el médico me bajó las pastillas a 10 mg", "change"),
         ("I work from Monday to Friday", "statement"),
         ("We have no more milk", "statement"),
-        ("It was not on the boat at all. But he came.", "statement"),
+        ("He is not at the school. But Tom is.", "statement"),
         ("Ya es tarde", "statement"),
         ("Voy a la playa desde marzo", "statement"),
         ("```\n# always use this form when I ask you\n```\nThat is the file.", "statement"),
