@@ -34,7 +34,7 @@ RETURN replace(
     '|(?:exactly|just)? ?what i (?:needed|wanted)|talk (?:later|soon|tomorrow)|you too|good to know|my bad|sorry|never ?mind|night|omg|(?:fine|ok|okay|good) (?:by|with) me'
     '|will try|phew|i didn.?t know that|didn.?t know that|(?:that|you) saved my (?:day|life|week|weekend|evening|morning|night|bacon|neck|skin|job|trip|dinner)'
     '|(?:that|this) (?:clears it up|explains it)|okie dokie|great stuff|aw+|so kind|all good|amazing|fantastic|wonderful|interesting'
-    '|(?<=\m(?:thanks?|thank you|thx|ty|cheers|hi|hello|hey|morning|night|bye)\M.*)(?:a (?:bunch|ton|million)|again|all|everyone|guys)|for (?:everything|\w+ing|(?:(?:all|the|your|that|quick|detailed|good|great) )*(?:help|tips?|advice|info|explanation|answer|reply|reminder|update|heads.?up|support|effort|time))'
+    '|(?:thanks?|thank you|thx|ty|cheers|hi|hello|hey|morning|night|bye)(?:,? (?:so much|very much|a (?:lot|bunch|ton|million)|again|all|everyone|guys))+|for (?:everything|\w+ing|(?:(?:all|the|your|that|quick|detailed|good|great) )*(?:help|tips?|advice|info|explanation|answer|reply|reminder|update|heads.?up|support|effort|time))(?: again)?'
     '|danke\w*|gut|super|prima|alles klar|verstanden|ja|nein|genau|stimmt|klar|schön|dir|ihnen|sehr|bitte|gern\w*|tschüss|bis dann|bis morgen|guten (?:morgen|tag|abend)|hallo'
     '|gute nacht|na (?:gut|schön|klar)|passt|mach ich'
     '|(?:das )?(?:klingt|hört sich|sieht) (?:gut|super|toll|prima)(?: an| aus)?|(?:das )?(?:macht sinn|ergibt sinn|hilft mir|passt so|reicht mir)|kein (?:problem|ding|stress)'
@@ -47,7 +47,7 @@ RETURN replace(
     '|(?:me )?(?:suena|parece) (?:bien|genial|perfecto)|(?:tiene|tienes) (?:sentido|razón)|buena idea|buen (?:punto|consejo)|no (?:pasa nada|hay problema|te preocupes)'
     '|(?:ya )?lo (?:pillo|entiendo|veo|tengo)|así lo (?:hago|haré)|justo lo que (?:necesitaba|buscaba|quería)|eres (?:un|una|el|la) (?:sol|cielo|crack|máquina|mejor|geni[oa]|ángel|amor|encanto|sant[oa]|artista|fenómeno)|qué (?:bueno|bien|guay|pasada|gracia|risa'
     '|maravilla|chulo|genial|alegría|lindo)'
-    '|much[ií]simas|(?:bueno|es bueno) saberlo|eso es|nada|(?<=gracias )mil|mil(?= gracias)|ya|ah|uf|pues|(?:ja){2,}\w*|menos mal|me vale|por favor|madre mía|igualmente|venga|hecho|listo|exacto|estupendo'
+    '|much[ií]simas|(?:bueno|es bueno) saberlo|eso es|nada|gracias mil|mil gracias|ya|ah|uf|pues|(?:ja){2,}\w*|menos mal|me vale|por favor|madre mía|igualmente|venga|hecho|listo|exacto|estupendo'
     '|fenomenal|buenísimo|de verdad|tod[oa]s?|a tod[oa]s|hasta (?:pronto|la próxima|entonces)|por (?:todo|explic\w+|(?:la|tu|el|los|tus) (?:ayuda|consejos?|explicación|información'
     '|respuesta|aviso|tiempo))|merci|beaucoup|oui|je vois|d.accord|mdr|grazie|mille|va bene|ecco|capito|obrigad[oa]|tá bom|k{3,}|dank je|wel|bedankt|oké)\M[?MARKS]*)+$',
     'MARKS', '\s!-/:->@\u005B-\u0060{-~¡«´·»¿\u2000-\u206F\u20AC\u20E3\u2190-\u2BFF\u3000-\u3003\u3008-\u301F\uFE0F\U0001F000-\U0001FAFF');
