@@ -229,7 +229,7 @@ def test_only_the_end_of_a_long_conversation_counts(query: Query) -> None:
 
 
 def test_a_turn_without_ascii_letters_counts_whatever_the_locale(query: Query) -> None:
-    turns = json.dumps([{"role": "user", "content": "Мы ели суп."}])
+    turns = json.dumps([{"role": "user", "content": said} for said in ("Мы ели суп.", "👍🏽")])
     [row] = query("SELECT recall.completed_query('did that work?' COLLATE \"C\", %s) AS found", (turns,))
     assert row["found"] == "Мы ели суп.\ndid that work?"
 

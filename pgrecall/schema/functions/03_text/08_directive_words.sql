@@ -88,7 +88,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     || '| rechne | runde | schlag | empfiehl) <-> (immer | nie | niemals | stets | nur) | (antworte | schreib | schreibe | '
     || 'gib | nenn | nenne | zeig | zeige | (erklär | erklaer | erklar) | (erkläre | erklaere | erklare) | frag | sag) <-> '
     || '(mir | mich | uns | sie) <-> (immer | nie | niemals | stets | nur | bitte)) | wenn <-> ich <-> (dich | dir | (sie | '
-    || 'ihnen) <-> (frage | bitte | schreibe | etwas)) | wenn <-> ich <-> (frage | jammere | schimpfe | nachfrage) | wenn '
+    || 'ihnen) <-> (frage | bitte | etwas)) | wenn <-> ich <-> (frage | jammere | schimpfe | nachfrage) | wenn '
     || '<-> (du | sie) <-> mir | (duz | duze | sieze | duzen | siezen) <-> (mich | sie <-> mich | wir) | ((möchte | mochte | '
     || 'moechte) | will) <-> (dass | (daß | dass) | nicht <-> dass) <-> (du | sie) | (lieber | gern | gerne) <-> (wenn | '
     || 'dass) <-> (du | sie) | ((hör | hoer | hor) | (hören | hoeren | horen) <-> sie) <-> auf | keine <-> (langen | '
@@ -132,7 +132,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     || '((pregúntame | preguntame) | (avísame | avisame)) <-> antes | (acuérdate | recuerda) <2> que & (soy | tengo | me | '
     || 'no) | (respóndeme | contéstame | háblame | escríbeme | dámelo | dámelos | dámelas) <-> (siempre | en | solo | como | '
     || 'con) | sé <-> (breve | directo | directa | conciso | concisa | claro | clara) | sin <2> (porfa | por <-> favor) | '
-    || '!(que | gosto | gosta | casi) <-> nada <-> de <-> !(nada | eso | lo | nuevo) & !(no | ayer | apenas) | '
+    || '!(que | gosto | gosta | casi) <-> nada <-> de <-> !(nada | eso | lo | nuevo) & !(no | nunca | ayer | apenas) | '
     -- French, Italian, Portuguese and Dutch
     || '(à | a) <-> partir <-> de <-> maintenant | (à | a) <-> l <-> avenir | (désormais | desormais) | ne <-> me <2> jamais '
     || '| plus <-> jamais | (tutoie | tutoyez | vouvoie) <-> moi | quand <-> tu <-> (me | donnes | (réponds | reponds) | '
