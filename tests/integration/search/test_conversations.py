@@ -228,6 +228,12 @@ def test_only_the_end_of_a_long_conversation_counts(query: Query) -> None:
     assert len(row["text"]) < 700
 
 
+def test_a_turn_without_ascii_letters_counts_whatever_the_locale(query: Query) -> None:
+    turns = json.dumps([{"role": "user", "content": said} for said in ("Мы ели суп.", "👍🏽")])
+    [row] = query("SELECT recall.completed_query('did that work?' COLLATE \"C\", %s) AS found", (turns,))
+    assert row["found"] == "Мы ели суп.\ndid that work?"
+
+
 def test_a_turn_at_a_time_without_a_zone_is_in_utc() -> None:
     moment = datetime(2026, 3, 10, 1, tzinfo=UTC)
     for at in (moment, moment.replace(tzinfo=None), "2026-03-10T01:00", "2026-03-10T02:00+01:00"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -83,11 +84,47 @@ RULES = [
         ("exactly, thank you for explaining", "acknowledgement"),
         ("Prima, danke für die Erklärung", "acknowledgement"),
         ("perfecto, justo lo que necesitaba", "acknowledgement"),
+        ("thanks a million!", "acknowledgement"),
+        ("Thank you so much for the help again", "acknowledgement"),
+        ("that saved my day", "acknowledgement"),
+        ("mil gracias, eres un sol", "acknowledgement"),
+        ("A million.", "statement"),
+        ("Yes, a ton", "statement"),
+        ("Good, again tomorrow", "statement"),
+        ("You saved my son", "statement"),
+        ("Eres la hermana.", "statement"),
+        ("Mil.", "statement"),
         ("👍", "acknowledgement"),
         ("hab ich verstanden, danke", "acknowledgement"),
         ("lass das letzte Bild weg, sonst passt alles", "statement"),
         ("actually it was Petra who found it, not me", "statement"),
         ("The wifi password is heron-42.", "statement"),
+        ("No queda nada de leche", "statement"),
+        ("Casi no dijo nada de la boda", "statement"),
+        ("Mi abuela siempre me daba galletas", "statement"),
+        ("El piso está alquilado para siempre", "statement"),
+        ("Nothing before the merger was archived", "statement"),
+        ("No exceptions were thrown by the parser", "statement"),
+        ("Unless I am wrong, the pump is in the cellar", "statement"),
+        ("Give and take, not win and lose", "statement"),
+        ("It's a rule of the club that visitors pay", "statement"),
+        ("Mum never could give me the recipe", "statement"),
+        ("My nieces call me Bear", "statement"),
+        ("Whenever it rains they show the film in the hall", "statement"),
+        ("Bei Regen immer drinnen", "statement"),
+        ("Grundsätzlich war der Film gut", "statement"),
+        ("Ab morgen fährt der Bus nicht", "change"),
+        ("Die Regeln stehen an der Tür vom Bad", "statement"),
+        ("Wenn ich Ihnen glaube, war das Boot blau", "statement"),
+        ("Das gilt für alle Busse der Linie 5", "statement"),
+        ("We are out of the question papers", "statement"),
+        ("Das Buch ist nicht in Frage gestellt", "statement"),
+        ("The more the better", "statement"),
+        ("No commands with sudo unless I ask for it", "instruction"),
+        ("nothing before ten for me please", "instruction"),
+        ("can you not send me voice notes", "instruction"),
+        ("Facebook kommt für mich nicht in Frage", "preference"),
+        ("spicy food? love it, the hotter the better", "preference"),
         ("I have a meeting with Robert on Friday, can you help me to prepare it?", "statement"),
         ('My boss wrote "always use the blue form", and I laughed.', "statement"),
         ("The demo moved to 5 June.", "change"),
@@ -102,6 +139,10 @@ RULES = [
         ("der Start verschiebt sich auf den 24. März", "change"),
         ("el médico me bajó las pastillas a 10 mg", "change"),
         ("I work from Monday to Friday", "statement"),
+        ("We have no more milk", "statement"),
+        ("He is not at the school. But Tom is.", "statement"),
+        ("Ya es tarde", "statement"),
+        ("Voy a la playa desde marzo", "statement"),
         ("```\n# always use this form when I ask you\n```\nThat is the file.", "statement"),
     ],
 )
@@ -110,10 +151,39 @@ def test_what_a_user_says_is_found_out(memory: Memory, text: str, act: str) -> N
     assert memory.get(stored.id).speech_act == act
 
 
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [
+        ("我对花生过敏", "statement"),
+        ("Моя жена не ест рыбу.", "statement"),
+        ("Моя жена: ok!", "statement"),
+        ("Where is the winch? Моя жена не ест рыбу.", "statement"),
+        ("👍🏽 !!", "acknowledgement"),
+        ("danke 👍", "acknowledgement"),
+    ],
+)
+def test_letters_say_something_whatever_the_locale(query: Query, text: str, act: str) -> None:
+    found = "SELECT recall_private.found_speech_act('', %(text)s, 'user') AS plain, "
+    found += "recall_private.found_speech_act('', %(text)s COLLATE \"C\", 'user') AS c"
+    assert query(found, {"text": text}) == [{"plain": act, "c": act}]
+
+
 @pytest.mark.parametrize("fields", [{"role": "assistant"}, {}, {"role": "user", "title": "house-rules.md"}])
 def test_only_what_a_user_says_becomes_a_directive(memory: Memory, fields: dict[str, Any]) -> None:
     stored = memory.remember("Always give version numbers when I ask about libraries.", **fields)
     assert memory.get(stored.id).speech_act == "statement"
+
+
+def test_the_words_of_a_long_answer_are_not_read(query: Query) -> None:
+    spent = "SELECT count(recall_private.found_speech_act('', t || n, %s)) "
+    spent += "FROM repeat('word ', 300) t, generate_series(1, 300) n"
+
+    def seconds(role: str) -> float:
+        begun = time.perf_counter()
+        query(spent, (role,))
+        return time.perf_counter() - begun
+
+    assert min(seconds("assistant") for _ in range(3)) < 0.3 * min(seconds("user") for _ in range(3))
 
 
 def test_a_mark_stays_until_it_is_taken_back(memory: Memory) -> None:

@@ -18,11 +18,12 @@ CREATE OR REPLACE FUNCTION recall_private.says_nothing(p_act text) RETURNS boole
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_act IN ('question', 'acknowledgement');
 
--- acknowledgement_pattern: matches a message of nothing but thanks, agreement, greetings and the like, in lower case.
+-- acknowledgement_pattern: matches a message of nothing but thanks, agreement, greetings and the like, in lower case. It
+-- names marks and emoji, since \W matches every letter beyond ASCII where the locale is C.
 CREATE OR REPLACE FUNCTION recall_private.acknowledgement_pattern() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN
-    '^[^[:alnum:]?]+$|^\W*(?:(?:hi there|hey there|good idea|good point|good question|thanks?|thank you|thx|ty|cheers|ta|ok|okay|k|kk|cool|great|perfect|nice|good|good one|got it'
+RETURN replace(
+    '^[MARKS]+$|^[?MARKS]*(?:(?:hi there|hey there|good idea|good point|good question|thanks?|thank you|thx|ty|cheers|ta|ok|okay|k|kk|cool|great|perfect|nice|good|good one|got it'
     '|sure|yes|yeah|yep|yup|yea|no|nope'
     '|lol|haha\w*|ha|right|alright|all right|fine|awesome|brilliant|lovely|grand|sounds good|will do|understood|noted|done|exactly|true'
     '|i see|makes sense|fair enough|bye|good ?night|good morning|morning|hello|hi|hey|you.?re welcome|no problem|no worries|np|so much'
@@ -31,9 +32,9 @@ RETURN
     '|lovely|awesome|fine|true|right|clear|helpful|interesting|kind|sweet|funny)'
     '|(?:sounds|looks) (?:good|great|fine|perfect)(?: to me)?|(?:this|that|it) (?:works|helps|helped)(?: for me)?|works for me|(?:nice|good) (?:one|call|job|work|evening|day)'
     '|(?:exactly|just)? ?what i (?:needed|wanted)|talk (?:later|soon|tomorrow)|you too|good to know|my bad|sorry|never ?mind|night|omg|(?:fine|ok|okay|good) (?:by|with) me'
-    '|will try|phew|i didn.?t know that|didn.?t know that|(?:that|you) saved my \w+'
-    '|(?:that|this) (?:clears it up|explains it)|okie dokie|great stuff|aw+|so kind|all good|amazing|fantastic|wonderful|interesting|a (?:bunch|ton|million)|again|all|everyone'
-    '|guys|for (?:everything|\w+ing|(?:(?:all|the|your|that|quick|detailed|good|great) )*(?:help|tips?|advice|info|explanation|answer|reply|reminder|update|heads.?up|support|effort|time))'
+    '|will try|phew|i didn.?t know that|didn.?t know that|(?:that|you) saved my (?:day|life|week|weekend|evening|morning|night|bacon|neck|skin|job|trip|dinner)'
+    '|(?:that|this) (?:clears it up|explains it)|okie dokie|great stuff|aw+|so kind|all good|amazing|fantastic|wonderful|interesting'
+    '|(?:thanks?|thank you|thx|ty|cheers|hi|hello|hey|morning|night|bye)(?:,? (?:so much|very much|a (?:lot|bunch|ton|million)|again|all|everyone|guys))+|for (?:everything|\w+ing|(?:(?:all|the|your|that|quick|detailed|good|great) )*(?:help|tips?|advice|info|explanation|answer|reply|reminder|update|heads.?up|support|effort|time))(?: again)?'
     '|danke\w*|gut|super|prima|alles klar|verstanden|ja|nein|genau|stimmt|klar|schön|dir|ihnen|sehr|bitte|gern\w*|tschüss|bis dann|bis morgen|guten (?:morgen|tag|abend)|hallo'
     '|gute nacht|na (?:gut|schön|klar)|passt|mach ich'
     '|(?:das )?(?:klingt|hört sich|sieht) (?:gut|super|toll|prima)(?: an| aus)?|(?:das )?(?:macht sinn|ergibt sinn|hilft mir|passt so|reicht mir)|kein (?:problem|ding|stress)'
@@ -44,11 +45,12 @@ RETURN
     '|für (?:alles|(?:die|den|das|deine?n?|ihre?n?) (?:(?:schnelle?n?|gute?n?) )?(?:hilfe|erklärung|tipps?|rat|infos?|antwort|mühe|hinweis|erinnerung))'
     '|gracias|muchas|vale|perfecto|genial|de acuerdo|entendido|sí|si|bueno|claro|hola|adiós|hasta luego|hasta mañana|buen[ao]s (?:noches|días|tardes)|de nada|muy (?:amable|bien)'
     '|(?:me )?(?:suena|parece) (?:bien|genial|perfecto)|(?:tiene|tienes) (?:sentido|razón)|buena idea|buen (?:punto|consejo)|no (?:pasa nada|hay problema|te preocupes)'
-    '|(?:ya )?lo (?:pillo|entiendo|veo|tengo)|así lo (?:hago|haré)|justo lo que (?:necesitaba|buscaba|quería)|eres (?:un|una|el|la) \w+|qué (?:bueno|bien|guay|pasada|gracia|risa'
+    '|(?:ya )?lo (?:pillo|entiendo|veo|tengo)|así lo (?:hago|haré)|justo lo que (?:necesitaba|buscaba|quería)|eres (?:un|una|el|la) (?:sol|cielo|crack|máquina|mejor|geni[oa]|ángel|amor|encanto|sant[oa]|artista|fenómeno)|qué (?:bueno|bien|guay|pasada|gracia|risa'
     '|maravilla|chulo|genial|alegría|lindo)'
-    '|much[ií]simas|(?:bueno|es bueno) saberlo|eso es|nada|mil|ya|ah|uf|pues|(?:ja){2,}\w*|menos mal|me vale|por favor|madre mía|igualmente|venga|hecho|listo|exacto|estupendo'
+    '|much[ií]simas|(?:bueno|es bueno) saberlo|eso es|nada|gracias mil|mil gracias|ya|ah|uf|pues|(?:ja){2,}\w*|menos mal|me vale|por favor|madre mía|igualmente|venga|hecho|listo|exacto|estupendo'
     '|fenomenal|buenísimo|de verdad|tod[oa]s?|a tod[oa]s|hasta (?:pronto|la próxima|entonces)|por (?:todo|explic\w+|(?:la|tu|el|los|tus) (?:ayuda|consejos?|explicación|información'
-    '|respuesta|aviso|tiempo))|merci|beaucoup|oui|je vois|d.accord|mdr|grazie|mille|va bene|ecco|capito|obrigad[oa]|tá bom|k{3,}|dank je|wel|bedankt|oké)\M\W*)+$';
+    '|respuesta|aviso|tiempo))|merci|beaucoup|oui|je vois|d.accord|mdr|grazie|mille|va bene|ecco|capito|obrigad[oa]|tá bom|k{3,}|dank je|wel|bedankt|oké)\M[?MARKS]*)+$',
+    'MARKS', '\s!-/:->@\u005B-\u0060{-~¡«´·»¿\u2000-\u206F\u20AC\u20E3\u2190-\u2BFF\u3000-\u3003\u3008-\u301F\uFE0F\U0001F000-\U0001FAFF');
 
 -- question_pattern: matches a sentence that asks something, or asks for something now, from its beginning and in lower
 -- case.
@@ -177,10 +179,10 @@ BEGIN
         RETURN false;
     END IF;
     FOREACH v_sentence IN ARRAY regexp_split_to_array(p_text, '(?<=[.!?？。])\s+|\n+') LOOP
-        CONTINUE WHEN v_sentence !~ '\w' OR lower(v_sentence) ~ recall_private.acknowledgement_pattern()
+        CONTINUE WHEN v_sentence ~ '^[[:punct:]\s]*$' OR lower(v_sentence) ~ recall_private.acknowledgement_pattern()
             OR length(v_sentence) <= 80 AND v_sentence !~ '[?？]\W*$' AND lower(v_sentence) ~ recall_private.lack_pattern()
             -- One word, as an answer before a question; any more of them tell something.
-            OR v_sentence !~ '[?？]\W*$' AND v_sentence ~ '^\W*\w+\W*$'
+            OR v_sentence !~ '[?？]\W*$' AND v_sentence ~ '^\S+\s*$'
             OR v_asks AND v_sentence !~ '\d' AND lower(v_sentence) ~ recall_private.fragment_pattern();
         -- "I have a meeting on Friday, can you remind me?" tells something.
         IF length(v_sentence) <= 200 AND lower(v_sentence) ~ recall_private.question_pattern()
@@ -209,7 +211,8 @@ DECLARE
     v_words tsvector;
     v_own tsvector := '';
 BEGIN
-    IF p_title <> '' THEN
+    -- What is long and no directive is a statement (see below): its words need not be read.
+    IF p_title <> '' OR length(p_body) > 300 AND p_role IS DISTINCT FROM 'user' THEN
         RETURN 'statement';
     END IF;
     v_words := to_tsvector('pg_catalog.simple', recall_private.both_ends(p_body));

@@ -25,7 +25,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     || 'were <-> (you | u) <-> (telling | saying | suggesting) | (you | u) <-> (told | suggested | recommended | said | '
     || 'gave | advised | warned | proposed | explained | mentioned | drafted | listed | named | drew | wrote | calculated '
     || '| showed | taught | described | reminded | picked | allowed | wanted | promised | (had | made | let) <-> me | came '
-    || '<-> up <-> with | worked <-> out | answered | replied | warned) | (you | u) <-> (once | d) <-> (told | said | '
+    || '<-> up <-> with | worked <-> out | answered | replied) | (you | u) <-> (once | d) <-> (told | said | '
     || 'given | named | suggested | recommended | advised | mentioned | explained | listed | written | drawn) | (your | '
     || 'ur) <-> (advice | reply | proposal | idea | recommendation | recommendations | suggestion | suggestions | tip | '
     || 'tips | order | trick | routine | steps | method | answer | explanation | list | plan | rule | rules | words | '
@@ -38,7 +38,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     || 'beantwortet | (erklärt | erklaert | erklart) | geschrieben | formuliert | ausgerechnet | aufgeschrieben | gezeigt '
     || '| aufgelistet | gewarnt | beschrieben) | (haben | hatten) <-> sie <-> (mir | uns) | hast <-> du <-> (mir | uns) | '
     || '(du <-> mir | sie <-> mir) <-> (empfohlen | geraten | gesagt | vorgeschlagen | gegeben) | (dein | deine | deinen | '
-    || 'deinem | deiner | ihr | ihre | ihrem) <-> (rat | antwort |  tipp | tipps | vorschlag | (vorschläge | vorschlaege | '
+    || 'deinem | deiner | ihr | ihre | ihrem) <-> (rat | antwort | tipp | tipps | vorschlag | (vorschläge | vorschlaege | '
     || 'vorschlage) | ratschlag | empfehlung | empfehlungen | plan | liste) | '
     -- Spanish
     || '(tuya | tuyo | tuyas | tuyos) | me <-> (hablaste | dijiste | recomendaste | aconsejaste | sugeriste | diste | '

@@ -95,7 +95,7 @@ BEGIN
                 format('Turn %s of the conversation has no role and content.', i + 1),
                 'Write a turn as {"role": "user", "content": "..."}; roles are user, assistant, system and tool.');
         END IF;
-        CONTINUE WHEN v_turn ->> 'role' NOT IN ('user', 'assistant') OR v_text !~ '\w';
+        CONTINUE WHEN v_turn ->> 'role' NOT IN ('user', 'assistant') OR v_text !~ '[\w\u00C0-\u1FFF\u3040-\uD7FF]';
         IF v_last IS NULL THEN
             v_last := i;
             IF NOT recall_private.refers_back(p_query, v_turn ->> 'role', right(v_text, 1000)) THEN
