@@ -74,10 +74,12 @@ CREATE OR REPLACE FUNCTION recall_private.redact_plans(p_plan recall.plan) RETUR
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     -- Fields of which nothing was taken out stay as they are in memories, so a subject must still say the same.
-    UPDATE recall.erasure e SET subject = (
-        SELECT jsonb_object_agg(s.key, recall_private.with_placeholders(s.value, recall_private.taken_by(p_plan, s.key)))
-        FROM jsonb_each(e.subject) s)
-    WHERE e.tenant = p_plan.tenant AND e.state <> 'done';
+    UPDATE recall.erasure e SET subject = n.subject
+    FROM (SELECT o.id, (
+              SELECT jsonb_object_agg(s.key, recall_private.with_placeholders(s.value, recall_private.taken_by(p_plan, s.key)))
+              FROM jsonb_each(o.subject) s) AS subject
+          FROM recall.erasure o WHERE o.tenant = p_plan.tenant AND o.state <> 'done') n
+    WHERE e.tenant = p_plan.tenant AND e.id = n.id AND e.subject <> n.subject;
     WITH secret AS MATERIALIZED (
         SELECT s.key, s.value, recall_private.as_quoted(s.key) AS quoted FROM jsonb_each(recall_private.taken_by(p_plan)) s
     ), kept AS MATERIALIZED (
