@@ -65,110 +65,108 @@ DECLARE
 BEGIN
     RETURN QUERY
     -- Only `featured` is wide: storing a wide row costs as much as computing it.
+    -- A value that others are computed from is a column of a subquery: a lateral one costs more for each row.
     WITH featured AS MATERIALIZED (
-        SELECT m.id, m.layer, m.superseded_by, m.session_id, m.speech_act, m.no_number, m.period, m.authored,
-               m.question,
-               CASE WHEN m.role = v_speaker THEN 1 WHEN v_speaker IS NULL THEN m.remark ELSE 0 END AS speaker,
-               a.activation, a.use, a.protected OR m.pinned AS floored,
-               CASE WHEN m.comparable THEN s.similarity END AS similarity, s.rank AS semantic_rank,
-               x.strength, h.rank AS lexical_rank, least(x.strength / nullif(v_idf_sum, 0), 1) AS coverage,
-               CASE WHEN x.strength > 0 THEN recall_private.words_held(m.words, v_queries) ELSE 0 END AS held,
-               coalesce(n.likeness, 0) AS likeness, coalesce(n.alone, false) AS alone, n.rank AS name_rank,
-               coalesce(c.strength, 0) AS cue, c.cue AS cued_by
+        SELECT x.id, x.layer, x.superseded_by, x.session_id, x.speech_act, x.no_number, x.period, x.authored, x.question,
+               x.speaker, x.activation, x.use, x.floored, x.similarity, x.semantic_rank, x.strength, x.lexical_rank,
+               least(x.strength / nullif(v_idf_sum, 0), 1) AS coverage,
+               CASE WHEN x.strength > 0 THEN recall_private.words_held(x.words, v_queries) ELSE 0 END AS held,
+               x.likeness, x.alone, x.name_rank, x.cue, x.cued_by
         FROM (
-            SELECT k.id, k.layer, k.superseded_by, k.session_id, k.role, coalesce(k.speech_act, 'statement') AS speech_act,
-                   f.words, f.weights,
-                   -- A question is read for what it lends to its answer, and holds no number either.
-                   CASE WHEN v_asks_number AND NOT recall_private.says_nothing(coalesce(k.speech_act, ''))
-                        THEN (NOT (coalesce(recall_private.holds_number(k.title), false) OR recall_private.holds_number(k.body)))::int
-                        ELSE 0 END AS no_number,
-                   CASE WHEN v_ordinary THEN recall_private.says_nothing(coalesce(k.speech_act, ''))::int
-                        WHEN k.speech_act = 'question' THEN -1
-                        WHEN k.body LIKE '%?%' THEN -0.5 ELSE 0 END::double precision AS question,
-                   CASE WHEN p_period IS NULL THEN 0 ELSE v_of_period * recall_private.period_match(p_period, k.happened_at) END AS period,
-                   k.pinned AND p_filter.as_of IS NULL AS pinned,
-                   CASE WHEN k.role = 'assistant' THEN greatest(-1, least(0, octet_length(k.body) / 400.0 - 1.25))
-                        ELSE 0 END::double precision AS remark,
-                   -- A vector of another model, which has not been replaced yet, is not comparable.
-                   coalesce(k.embedded_with = v_embedder, true) AS comparable,
-                   CASE WHEN f.author IS NULL THEN 0
-                        ELSE (f.author = ANY (v_authors) OR split_part(f.author, ' ', 1) = ANY (v_authors))::int
-                   END AS authored
-            FROM recall.memory k
-            CROSS JOIN LATERAL (
-                SELECT recall_private.read_once(k.search_text) AS words, recall_private.field_weights(
-                    recall_private.indexed_length(k.body, 10000), recall_private.indexed_length(k.context, 10000),
-                    v_mean) AS weights, CASE WHEN v_authors IS NULL THEN NULL
-                        -- ASCII has no accents.
-                        WHEN octet_length(lower(k.author)) = length(k.author) THEN lower(k.author)
-                        ELSE recall_private.plain(lower(k.author)) END AS author
-                OFFSET 0) f
-            WHERE k.tenant = p_tenant AND k.id = ANY (v_ids) AND recall_private.passes_filter(k, p_filter)
-              AND (p_filter.as_of IS NULL
-                   OR (p_filter.archived_as_of OR NOT recall_private.was_archived(p_tenant, k.id, p_filter.as_of))
-                      AND (p_filter.superseded_as_of OR NOT recall_private.was_superseded(p_tenant, k.id, p_filter.as_of)))
-            OFFSET 0) m
-        JOIN (
-            SELECT r.memory_id AS id, r.protected, s.activation,
-                   CASE WHEN r.t1 <= v_seconds - s.min_age THEN s.activation
-                        ELSE recall_private.called_activation_sum(r, p_weights, v_seconds, s.min_age) END AS use
-            FROM (SELECT o.* FROM recall.activation o
-                  WHERE p_filter.as_of IS NULL AND o.tenant = p_tenant AND o.memory_id = ANY (v_ids)
-                  UNION ALL SELECT o.* FROM unnest(g.past) o) r
-            CROSS JOIN LATERAL (
-                SELECT recall_private.searched_activation(r, p_weights, v_seconds, v_revived, 60::double precision) AS activation,
-                       CASE WHEN r.memory_id = ANY (p_recent) THEN 86400 ELSE 3600 END AS min_age OFFSET 0) s
-            OFFSET 0) a ON a.id = m.id
-        LEFT JOIN (
-            SELECT u.id, u.similarity, u.rank FROM unnest(g.near, g.similarities) WITH ORDINALITY u(id, similarity, rank)
-            UNION ALL SELECT u.id, u.similarity, NULL FROM unnest(g.far, g.far_similarities) u(id, similarity)) s ON s.id = m.id
-        LEFT JOIN unnest(g.held, g.strengths) WITH ORDINALITY h(id, strength, rank) ON h.id = m.id
-        LEFT JOIN (
-            SELECT u.id, max(u.likeness) AS likeness, bool_or(u.alone) AS alone, min(u.rank) AS rank
-            FROM unnest(g.named, q.likeness, q.whole, q.name_ranks) u(id, likeness, alone, rank) GROUP BY u.id) n ON n.id = m.id
-        LEFT JOIN unnest(p_cued, p_strengths, p_cues) c(id, strength, cue) ON c.id = m.id
-        CROSS JOIN LATERAL (
-            SELECT CASE WHEN v_queries IS NULL THEN 0 ELSE
-                coalesce(h.strength, recall_private.lexical_strength(m.words, m.weights, v_queries, v_idfs), 0) END AS strength
+            SELECT m.*, CASE WHEN v_queries IS NULL THEN 0 ELSE coalesce(
+                       m.found_strength, recall_private.lexical_strength(m.words, m.weights, v_queries, v_idfs), 0) END AS strength
+            FROM (
+                SELECT m.id, m.layer, m.superseded_by, m.session_id, m.speech_act, m.no_number, m.period, m.question, m.words,
+                       CASE WHEN m.author IS NULL THEN 0
+                            ELSE (m.author = ANY (v_authors) OR split_part(m.author, ' ', 1) = ANY (v_authors))::int
+                       END AS authored,
+                       CASE WHEN m.role = v_speaker THEN 1 WHEN v_speaker IS NULL THEN m.remark ELSE 0 END AS speaker,
+                       a.activation, coalesce(a.recent_use, a.activation) AS use, a.protected OR m.pinned AS floored,
+                       CASE WHEN m.comparable THEN s.similarity END AS similarity, s.rank AS semantic_rank,
+                       h.strength AS found_strength, h.rank AS lexical_rank,
+                       CASE WHEN h.strength IS NULL THEN recall_private.field_weights(
+                           least(m.bytes, 10000), m.context_bytes, v_mean) END AS weights,
+                       coalesce(n.likeness, 0) AS likeness, coalesce(n.alone, false) AS alone, n.rank AS name_rank,
+                       coalesce(c.strength, 0) AS cue, c.cue AS cued_by
+                FROM (
+                    SELECT k.id, k.layer, k.superseded_by, k.session_id, k.role, coalesce(k.speech_act, 'statement') AS speech_act,
+                           recall_private.read_once(k.search_text) AS words, octet_length(k.body) AS bytes,
+                           recall_private.indexed_length(k.context, 10000) AS context_bytes,
+                           CASE WHEN v_authors IS NULL THEN NULL
+                                -- ASCII has no accents.
+                                WHEN octet_length(k.author) = length(k.author) THEN lower(k.author)
+                                ELSE recall_private.plain(lower(k.author)) END AS author,
+                           -- A question is read for what it lends to its answer, and holds no number either.
+                           CASE WHEN v_asks_number AND NOT recall_private.says_nothing(coalesce(k.speech_act, ''))
+                                THEN (NOT (coalesce(recall_private.holds_number(k.title), false) OR recall_private.holds_number(k.body)))::int
+                                ELSE 0 END AS no_number,
+                           CASE WHEN v_ordinary THEN recall_private.says_nothing(coalesce(k.speech_act, ''))::int
+                                WHEN k.speech_act = 'question' THEN -1
+                                WHEN k.body LIKE '%?%' THEN -0.5 ELSE 0 END::double precision AS question,
+                           CASE WHEN p_period IS NULL THEN 0 ELSE v_of_period * recall_private.period_match(p_period, k.happened_at) END AS period,
+                           k.pinned AND p_filter.as_of IS NULL AS pinned,
+                           CASE WHEN k.role = 'assistant' THEN greatest(-1, least(0, octet_length(k.body) / 400::double precision - 1.25::double precision))
+                                ELSE 0 END AS remark,
+                           -- A vector of another model, which has not been replaced yet, is not comparable.
+                           coalesce(k.embedded_with = v_embedder, true) AS comparable
+                    FROM recall.memory k
+                    WHERE k.tenant = p_tenant AND k.id = ANY (v_ids) AND recall_private.passes_filter(k, p_filter)
+                      AND (p_filter.as_of IS NULL
+                           OR (p_filter.archived_as_of OR NOT recall_private.was_archived(p_tenant, k.id, p_filter.as_of))
+                              AND (p_filter.superseded_as_of OR NOT recall_private.was_superseded(p_tenant, k.id, p_filter.as_of)))
+                    OFFSET 0) m
+                JOIN (
+                    SELECT r.memory_id AS id, r.protected,
+                           recall_private.searched_activation(r, p_weights, v_seconds, v_revived, 60::double precision) AS activation,
+                           CASE WHEN r.t1 > v_seconds - CASE WHEN r.memory_id = ANY (p_recent) THEN 86400 ELSE 3600 END
+                                THEN recall_private.called_activation_sum(r, p_weights, v_seconds,
+                                         CASE WHEN r.memory_id = ANY (p_recent) THEN 86400 ELSE 3600 END) END AS recent_use
+                    FROM (SELECT o.* FROM recall.activation o
+                          WHERE p_filter.as_of IS NULL AND o.tenant = p_tenant AND o.memory_id = ANY (v_ids)
+                          UNION ALL SELECT o.* FROM unnest(g.past) o) r
+                    OFFSET 0) a ON a.id = m.id
+                LEFT JOIN (
+                    SELECT u.id, u.similarity, u.rank FROM unnest(g.near, g.similarities) WITH ORDINALITY u(id, similarity, rank)
+                    UNION ALL SELECT u.id, u.similarity, NULL FROM unnest(g.far, g.far_similarities) u(id, similarity)) s ON s.id = m.id
+                LEFT JOIN unnest(g.held, g.strengths) WITH ORDINALITY h(id, strength, rank) ON h.id = m.id
+                LEFT JOIN (
+                    SELECT u.id, max(u.likeness) AS likeness, bool_or(u.alone) AS alone, min(u.rank) AS rank
+                    FROM unnest(g.named, q.likeness, q.whole, q.name_ranks) u(id, likeness, alone, rank) GROUP BY u.id) n ON n.id = m.id
+                LEFT JOIN unnest(p_cued, p_strengths, p_cues) c(id, strength, cue) ON c.id = m.id
+                OFFSET 0) m
             OFFSET 0) x
     ), in_session AS (
         SELECT f.session_id, bit_or(f.held) AS held FROM featured f WHERE f.session_id IS NOT NULL GROUP BY f.session_id
     ), rated AS MATERIALIZED (
         -- Every memory in a window answers a search for the window alone. A memory without a session counts as its own.
-        SELECT f.id, f.question, f.similarity, recall_private.is_directive(f.speech_act) AS directive, s.session_coverage,
+        SELECT f.id, f.question, f.similarity, recall_private.is_directive(f.speech_act) AS directive, f.session_coverage,
                w.speaker * least(f.speaker, 0) AS unasked,
                CASE WHEN p_window THEN recall_private.logit(1) ELSE recall_private.relevance_logit(
                    w, p_arms, p_author_weight, f.similarity - v_typical, f.coverage, f.strength, f.likeness,
                    f.alone, f.authored, f.cue, f.semantic_rank, f.lexical_rank, f.name_rank, f.period,
-                   s.session_coverage, v_trust, f.question, f.speaker, f.no_number) END AS logit
-        FROM featured f
-        LEFT JOIN in_session o ON o.session_id = f.session_id
-        CROSS JOIN LATERAL (
-            SELECT coalesce(recall_private.weight_of_held(coalesce(o.held, f.held), v_idfs) / v_idf_sum, 0) AS session_coverage
-            OFFSET 0) s
+                   f.session_coverage, v_trust, f.question, f.speaker, f.no_number) END AS logit
+        FROM (SELECT f.*, coalesce(recall_private.weight_of_held(coalesce(o.held, f.held), v_idfs) / v_idf_sum, 0) AS session_coverage
+              FROM featured f LEFT JOIN in_session o ON o.session_id = f.session_id OFFSET 0) f
     ), compared AS MATERIALIZED (
-        SELECT j.id FROM rated j ORDER BY j.logit DESC, j.id LIMIT v_compared
+        SELECT ARRAY(SELECT j.id FROM rated j ORDER BY j.logit DESC, j.id LIMIT v_compared) AS ids
     ), alike AS MATERIALIZED (
-        SELECT c.id, t.similarity
+        SELECT t.id, t.similarity
         FROM compared c
-        LEFT JOIN recall_private.token_similarities(
-            p_tenant, ARRAY(SELECT o.id FROM compared o), v_embedder, p_tokens,
-            ARRAY(SELECT j.id FROM rated j WHERE j.question = 1), v_answers) t
-            ON t.id = c.id AND p_tokens <> '{}' AND p_arms[1] > 0
+        CROSS JOIN LATERAL recall_private.token_similarities(
+            p_tenant, c.ids, v_embedder, p_tokens, ARRAY(SELECT j.id FROM rated j WHERE j.question = 1), v_answers) t
+        WHERE p_tokens <> '{}' AND p_arms[1] > 0
     ), weighed AS MATERIALIZED (
         SELECT f.*, f.logit + CASE WHEN p_window OR w.form <> 'logistic' THEN 0
                    ELSE coalesce(w.token_similarity * p_arms[1] * recall_private.weight_of_words(v_trust) * f.token_similarity,
                                  w.no_token_similarity) END AS log_odds
         FROM (
-            SELECT j.*, CASE WHEN a.id IS NOT NULL THEN a.similarity
+            SELECT j.*, CASE WHEN j.id = ANY ((SELECT c.ids FROM compared c)::bigint[]) THEN a.similarity
                              ELSE (SELECT min(m.similarity) FROM alike m) END AS token_similarity
             FROM rated j LEFT JOIN alike a ON a.id = j.id) f
     ), lent AS (
         -- A remark is about what it follows, so it lends all that it has.
-        SELECT DISTINCT ON (l.id) l.id, l.seed, l.share, 1 - (1 - recall_private.logistic(j.log_odds))
-                   * (1 - least(v_graph * l.share * recall_private.logistic(s.log_odds - s.unasked), 1)) AS probability
+        SELECT DISTINCT ON (l.id) l.id, l.seed, l.share, v_graph * l.share * recall_private.logistic(s.log_odds - s.unasked) AS probability
         FROM unnest(g.linked, g.seeds, g.shares) l(id, seed, share)
-        JOIN weighed j ON j.id = l.id
         -- What the same person says after a question is not its answer.
         JOIN weighed s ON s.id = l.seed AND (s.question <= 0 OR l.id = ANY (v_answers))
         ORDER BY l.id, l.share * recall_private.logistic(s.log_odds - s.unasked) DESC, l.seed
@@ -178,17 +176,21 @@ BEGIN
         FROM unnest(g.questions, g.answers) a(question, answer) JOIN weighed s ON s.id = a.question
         ORDER BY a.answer, s.log_odds DESC, a.question
     ), told AS MATERIALIZED (
-        SELECT j.*, l.seed, l.share, x.linked, a.question AS asked_by,
-               CASE WHEN a.id IS NULL OR v_answer_share = 0 THEN x.linked
-                    ELSE recall_private.either(x.linked, a.log_odds + ln(v_answer_share)) END AS own
-        FROM weighed j
-        LEFT JOIN lent l ON l.id = j.id
-        LEFT JOIN asked a ON a.id = j.id
-        CROSS JOIN LATERAL (
+        SELECT j.*, CASE WHEN j.asked_log_odds IS NULL OR v_answer_share = 0 THEN j.linked
+                         ELSE recall_private.either(j.linked, j.asked_log_odds + ln(v_answer_share)) END AS own
+        FROM (
             -- Memories with little evidence of their own that are linked to an answer are right two to seven times as
             -- often as the evidence says, but never a hundred times, which a large share could suggest.
-            SELECT CASE WHEN l.id IS NULL THEN j.log_odds
-                        ELSE least(recall_private.logit(l.probability), j.log_odds + ln(6)) END AS linked OFFSET 0) x
+            SELECT j.*, CASE WHEN j.seed IS NULL THEN j.log_odds
+                             ELSE least(recall_private.logit(j.probability), j.log_odds + ln(6)) END AS linked
+            FROM (
+                SELECT j.*, l.seed, l.share, a.question AS asked_by, a.log_odds AS asked_log_odds,
+                       1 - (1 - recall_private.logistic(j.log_odds)) * (1 - least(l.probability, 1)) AS probability
+                FROM weighed j
+                LEFT JOIN lent l ON l.id = j.id
+                LEFT JOIN asked a ON a.id = j.id
+                OFFSET 0) j
+            OFFSET 0) j
     ), lifted AS (
         SELECT d.id, greatest(d.own, CASE WHEN p_intent.seeks = 'request' THEN d.lifted
                                           ELSE least(d.lifted, b.best - b.gap) END) AS logit
