@@ -63,16 +63,17 @@ END $$;
 -- token_similarities: the similarity (MaxSim) of the tokens of a query, at most 16, to those of each of these memories.
 -- It is the mean, over the query's tokens, of the greatest similarity to a token of the memory, or .9 times that to a
 -- token of the preceding turn. A preceding turn in p_questions counts only for p_answers: what somebody says after his own
--- question need not be about it. The similarity of two tokens is 1 - 2 h / n, where h of their n signs differ. Memories
--- without signs by this embedder are left out. Eight tokens of the query are compared in one pass over a memory's
--- tokens, because few queries have more, and each further variable would cost as much as a comparison.
+-- question need not be about it. The similarity of two tokens is 1 - 2 h / n, where h of their n signs differ. So .9 times
+-- that to a token of the preceding turn is the similarity to one with .05 n + .9 h different signs, and the greatest
+-- similarity is that with the fewest. Memories without signs by this embedder are left out. Eight tokens of the query are
+-- compared in one pass over a memory's tokens, because few queries have more, and each further one would cost as much.
 CREATE OR REPLACE FUNCTION recall_private.token_similarities(
     p_tenant text, p_ids bigint[], p_model text, p_tokens bit varying[], p_questions bigint[], p_answers bigint[]
 ) RETURNS TABLE (id bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 40 AS $$
 DECLARE
     v_length int := length(p_tokens[1]);
-    v_handicap double precision := 0.05 * v_length;
+    v_farther double precision := 0.05 * v_length;
     v_share double precision := 0.9;
 BEGIN
     IF cardinality(p_tokens) > 8 THEN
@@ -101,14 +102,14 @@ BEGIN
         WHERE k.tenant = p_tenant AND k.model = p_model AND k.memory_id = l.src
           AND length(k.signs[1]) = v_length OFFSET 0) b ON true
     CROSS JOIN LATERAL (
-        SELECT min(t.v <~> q.q1) AS n1, v_handicap + v_share * min(t.w <~> q.q1) AS b1,
-               min(t.v <~> q.q2) AS n2, v_handicap + v_share * min(t.w <~> q.q2) AS b2,
-               min(t.v <~> q.q3) AS n3, v_handicap + v_share * min(t.w <~> q.q3) AS b3,
-               min(t.v <~> q.q4) AS n4, v_handicap + v_share * min(t.w <~> q.q4) AS b4,
-               min(t.v <~> q.q5) AS n5, v_handicap + v_share * min(t.w <~> q.q5) AS b5,
-               min(t.v <~> q.q6) AS n6, v_handicap + v_share * min(t.w <~> q.q6) AS b6,
-               min(t.v <~> q.q7) AS n7, v_handicap + v_share * min(t.w <~> q.q7) AS b7,
-               min(t.v <~> q.q8) AS n8, v_handicap + v_share * min(t.w <~> q.q8) AS b8
-        -- In the target list of a subquery, unnest does not build a tuplestore.
+        SELECT min(t.v <~> q.q1) AS n1, v_farther + v_share * min(t.w <~> q.q1) AS b1,
+               min(t.v <~> q.q2) AS n2, v_farther + v_share * min(t.w <~> q.q2) AS b2,
+               min(t.v <~> q.q3) AS n3, v_farther + v_share * min(t.w <~> q.q3) AS b3,
+               min(t.v <~> q.q4) AS n4, v_farther + v_share * min(t.w <~> q.q4) AS b4,
+               min(t.v <~> q.q5) AS n5, v_farther + v_share * min(t.w <~> q.q5) AS b5,
+               min(t.v <~> q.q6) AS n6, v_farther + v_share * min(t.w <~> q.q6) AS b6,
+               min(t.v <~> q.q7) AS n7, v_farther + v_share * min(t.w <~> q.q7) AS b7,
+               min(t.v <~> q.q8) AS n8, v_farther + v_share * min(t.w <~> q.q8) AS b8
+        -- Side by side: tokens of both. In the target list of a subquery, unnest does not build a tuplestore.
         FROM (SELECT unnest(o.signs) AS v, unnest(b.signs) AS w OFFSET 0) t) x;
 END $$;

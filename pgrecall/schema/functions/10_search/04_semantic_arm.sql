@@ -160,7 +160,10 @@ BEGIN
         v_distances := ARRAY(
             SELECT coalesce(1 - s.similarity, u.distance)
             FROM unnest(v_ids, v_distances) WITH ORDINALITY u(id, distance, place)
-            LEFT JOIN recall_private.similarities_to_vector(p_tenant, v_long, p_embedding) s ON s.id = u.id ORDER BY u.place);
+            LEFT JOIN (
+                SELECT unnest(a.ids) AS id, unnest(a.similarities) AS similarity
+                FROM recall_private.similarities_to_vector(p_tenant, v_long, p_embedding) a) s ON s.id = u.id
+            ORDER BY u.place);
     END IF;
     SELECT coalesce(array_agg(n.id), '{}'), array_agg(1 - n.distance) INTO ids, similarities
     FROM (SELECT u.id, u.distance FROM unnest(v_ids, v_distances) u(id, distance)
@@ -217,4 +220,13 @@ BEGIN
         scale := l2_norm(direction);
         shift := v_share * l2_norm(v_mean) ^ 2;
     END IF;
+END $$;
+
+-- centered_similarities: these cosines with the direction of a centered_query as similarities to the query.
+CREATE OR REPLACE FUNCTION recall_private.centered_similarities(
+    p_scale double precision, p_shift double precision, p_cosines double precision[]
+) RETURNS double precision[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    RETURN ARRAY(SELECT p_scale * unnest(p_cosines) + p_shift);
 END $$;

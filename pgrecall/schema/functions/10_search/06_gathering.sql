@@ -31,9 +31,7 @@ BEGIN
         g.typical := v_center.typical;
         v_arm := recall_private.semantic_arm(p_tenant, v_center.direction, p_pool, p_filter);
         v_near := v_arm.ids;
-        g.similarities := ARRAY(
-            SELECT v_center.scale * s.similarity + v_center.shift
-            FROM unnest(v_arm.similarities) WITH ORDINALITY s(similarity, place) ORDER BY s.place);
+        g.similarities := recall_private.centered_similarities(v_center.scale, v_center.shift, v_arm.similarities);
     END IF;
     IF v_queries IS NOT NULL THEN
         v_arm := recall_private.lexical_arm(
@@ -85,8 +83,9 @@ BEGIN
         g.past := ARRAY(SELECT a FROM recall_private.activations_as_of(p_tenant, g.ids, p_filter.as_of) a);
     END IF;
     IF v_far <> '{}' AND p_embedding IS NOT NULL AND p_arms[1] > 0 THEN
-        SELECT array_agg(s.id), array_agg(v_center.scale * s.similarity + v_center.shift) INTO g.far, g.far_similarities
-        FROM recall_private.similarities_to_vector(p_tenant, v_far, v_center.direction) s;
+        v_arm := recall_private.similarities_to_vector(p_tenant, v_far, v_center.direction);
+        g.far := v_arm.ids;
+        g.far_similarities := recall_private.centered_similarities(v_center.scale, v_center.shift, v_arm.similarities);
     END IF;
     g.near := v_near;
     g.held := v_held;
