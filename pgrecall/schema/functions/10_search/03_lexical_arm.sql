@@ -79,28 +79,38 @@ BEGIN
     END LOOP;
 END $$;
 
--- memories_matching: up to p_limit memories, except p_except, that match this query and pass the filter, with the
--- lexical_strength of each.
+-- passes_any: whether a memory passes every filter that asks for nothing. Such a filter (p_open) is not read for it.
+-- Inlined.
+CREATE OR REPLACE FUNCTION recall_private.passes_any(m recall.memory) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN m.archived_at IS NULL AND m.superseded_by IS NULL
+    AND m.valid_from IS NULL AND m.valid_until IS NULL AND m.expires_at IS NULL;
+
+-- memories_matching: of up to p_read memories, except p_except, that match this query and pass the filter, the p_pool
+-- with the greatest lexical_strength, strongest first. p_open tells that the filter asks for nothing.
 CREATE OR REPLACE FUNCTION recall_private.memories_matching(
-    p_tenant text, p_query tsquery, p_except bigint[], p_limit int, p_words tsquery[], p_idfs double precision[],
-    p_mean double precision, p_filter recall.search_filter, OUT ids bigint[], OUT strengths double precision[]
+    p_tenant text, p_query tsquery, p_except bigint[], p_read int, p_pool int, p_words tsquery[],
+    p_idfs double precision[], p_mean double precision, p_filter recall.search_filter, p_open boolean,
+    OUT ids bigint[], OUT strengths double precision[]
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_query tsquery := recall_private.tenant_query(p_tenant, p_query);
 BEGIN
     -- `tenant || ''` hides the tenant from the planner, which would otherwise read all of its rows by index.
-    SELECT coalesce(array_agg(h.id), '{}'),
-           coalesce(array_agg(recall_private.lexical_strength(h.search_text, h.weights, p_words, p_idfs)), '{}')
-    INTO ids, strengths
+    SELECT coalesce(array_agg(b.id), '{}'), coalesce(array_agg(b.strength), '{}') INTO ids, strengths
     FROM (
-        SELECT m.id, recall_private.read_once(m.search_text) AS search_text, recall_private.field_weights(
-                   recall_private.indexed_length(m.body, 10000), recall_private.indexed_length(m.context, 10000), p_mean) AS weights
-        FROM recall.memory m
-        WHERE recall_private.tenant_words(m.tenant, m.search_text) @@ v_query AND m.tenant || '' = p_tenant
-          AND recall_private.passes_filter(m, p_filter)
-          AND m.id <> ALL (p_except)
-        LIMIT p_limit) h;
+        SELECT h.id, recall_private.lexical_strength(h.search_text, h.weights, p_words, p_idfs) AS strength
+        FROM (
+            SELECT m.id, recall_private.read_once(m.search_text) AS search_text, recall_private.field_weights(
+                       recall_private.indexed_length(m.body, 10000), recall_private.indexed_length(m.context, 10000),
+                       p_mean) AS weights
+            FROM recall.memory m
+            WHERE recall_private.tenant_words(m.tenant, m.search_text) @@ v_query AND m.tenant || '' = p_tenant
+              AND (p_open AND recall_private.passes_any(m) OR recall_private.passes_filter(m, p_filter))
+              AND m.id <> ALL (p_except)
+            LIMIT p_read) h
+        ORDER BY 2 DESC, 1 LIMIT p_pool) b;
 END $$;
 
 -- newest_memories_matching: up to p_limit of the newest 1,000 memories, except p_except, that contain one of these words
@@ -144,34 +154,43 @@ DECLARE
     v_read record := recall_private.lexical_gate(p_words, p_documents);
     v_gate tsquery := v_read.gate;
     v_rest int := v_read.rest;
-    v_ids bigint[] := '{}';
-    v_strengths double precision[] := '{}';
+    v_open boolean := false;
+    v_sorted int := 0;
 BEGIN
+    ids := '{}';
+    strengths := '{}';
     IF v_gate IS NULL AND p_documents[1] BETWEEN 2001 AND 10000 AND cardinality(p_words) > 1 THEN
         v_gate := recall_private.all_of(p_words);
     END IF;
+    -- Costs as much as to read the filter for some ten memories.
+    IF p_documents[cardinality(p_documents)] > 30 THEN
+        v_open := NOT recall_private.narrows(p_filter) AND p_filter.until IS NULL AND p_filter.conversation IS NULL;
+    END IF;
     IF v_gate IS NOT NULL THEN
         v_read := recall_private.memories_matching(
-            p_tenant, v_gate, '{}', p_pool * 20, p_words, p_idfs, p_mean, p_filter);
-        v_ids := v_read.ids;
-        v_strengths := v_read.strengths;
+            p_tenant, v_gate, '{}', p_pool * 20, p_pool, p_words, p_idfs, p_mean, p_filter, v_open);
+        ids := v_read.ids;
+        strengths := v_read.strengths;
+        v_sorted := cardinality(ids);
     END IF;
-    IF cardinality(v_ids) < p_pool AND p_documents[1] > 5000 THEN
+    IF cardinality(ids) < p_pool AND p_documents[1] > 5000 THEN
         v_read := recall_private.newest_memories_matching(
-            p_tenant, v_ids, p_pool * 2, p_words, p_idfs, p_mean, p_filter);
-        v_ids := v_ids || v_read.ids;
-        v_strengths := v_strengths || v_read.strengths;
+            p_tenant, ids, p_pool * 2, p_words, p_idfs, p_mean, p_filter);
+        ids := ids || v_read.ids;
+        strengths := strengths || v_read.strengths;
     END IF;
-    IF cardinality(v_ids) < p_pool AND (
+    IF cardinality(ids) < p_pool AND (
         p_documents[v_rest] <= 5000
-        OR v_rest = 1 AND (v_ids = '{}' OR recall_private.narrows(p_filter))) THEN
+        OR v_rest = 1 AND (ids = '{}' OR recall_private.narrows(p_filter))) THEN
         v_read := recall_private.memories_matching(
-            p_tenant, p_words[v_rest], v_ids,
+            p_tenant, p_words[v_rest], ids,
             -- If they are few, all are read, because lexical_strength differs.
-            p_pool * CASE WHEN p_documents[v_rest] <= 400 THEN 8 ELSE 1 END, p_words, p_idfs, p_mean, p_filter);
-        v_ids := v_ids || v_read.ids;
-        v_strengths := v_strengths || v_read.strengths;
+            p_pool * CASE WHEN p_documents[v_rest] <= 400 THEN 8 ELSE 1 END, p_pool, p_words, p_idfs, p_mean, p_filter, v_open);
+        ids := ids || v_read.ids;
+        strengths := strengths || v_read.strengths;
     END IF;
-    SELECT coalesce(array_agg(b.id), '{}'), array_agg(b.strength) INTO ids, strengths
-    FROM (SELECT u.id, u.strength FROM unnest(v_ids, v_strengths) u(id, strength) ORDER BY 2 DESC, 1 LIMIT p_pool) b;
+    IF cardinality(ids) > v_sorted THEN
+        SELECT array_agg(b.id), array_agg(b.strength) INTO ids, strengths
+        FROM (SELECT u.id, u.strength FROM unnest(ids, strengths) u(id, strength) ORDER BY 2 DESC, 1 LIMIT p_pool) b;
+    END IF;
 END $$;
