@@ -16,6 +16,7 @@ DECLARE
     v_near bigint[] := '{}';
     v_held bigint[] := '{}';
     v_strengths double precision[];
+    v_seeds bigint[];  -- whose neighbours are found
     v_named bigint[] := CASE WHEN p_arms[3] > 0 THEN q.named_ids END;
     v_linked bigint[] := '{}';
     v_more bigint[] := '{}';
@@ -39,14 +40,16 @@ BEGIN
         v_held := v_arm.ids;
         v_strengths := v_arm.strengths;
     END IF;
+    v_seeds := v_near[1:5] || v_held[1:5];
     IF w.form = 'logistic' AND NOT p_window THEN
         IF v_near <> '{}' AND v_queries IS NOT NULL THEN
             g.trust := recall_private.word_trust(cardinality(v_queries), coalesce(least(v_strengths[1] / nullif(q.idf_sum, 0), 1), 0));
         END IF;
         IF v_ordinary THEN
-            SELECT array_agg(a.question), coalesce(array_agg(a.answer), '{}') INTO g.questions, v_more
-            FROM recall_private.answers_to(p_tenant, v_near[1:5] || v_held[1:5]) a;
-            g.answers := v_more;
+            v_arm := recall_private.answers_to(p_tenant, v_seeds);
+            g.questions := v_arm.questions;
+            g.answers := v_arm.answers;
+            v_more := v_arm.answers;
         END IF;
         IF v_near <> '{}' AND p_intent.in_past AND g.trust < 1 AND p_period.words IS NOT NULL THEN
             v_more := v_more || recall_private.period_arm(p_tenant, v_center.direction, p_period, p_filter);
@@ -56,9 +59,12 @@ BEGIN
         END IF;
     END IF;
     IF w.graph * p_arms[6] > 0 AND (v_near <> '{}' OR v_held <> '{}' OR v_named IS NOT NULL) THEN
+        IF v_named IS NOT NULL THEN
+            v_seeds := v_seeds || ARRAY(
+                SELECT n.id FROM unnest(v_named, q.likeness) n(id, likeness) WHERE n.likeness = 1);
+        END IF;
         v_arm := recall_private.graph_arm(
-            p_tenant, ARRAY(SELECT DISTINCT s.id FROM unnest(v_near[1:5] || v_held[1:5] || ARRAY(
-                SELECT n.id FROM unnest(v_named, q.likeness) n(id, likeness) WHERE n.likeness = 1)) s(id)),
+            p_tenant, v_seeds,
             32, (p_settings ->> 'search.hop_share')::double precision,
             (p_settings ->> 'search.next_share')::double precision,
             (p_settings ->> 'search.previous_share')::double precision);
@@ -74,11 +80,9 @@ BEGIN
         v_more := v_more || ARRAY(
             SELECT s.successor FROM recall_private.successors_of(p_tenant, v_near || v_held || v_named) s);
     END IF;
-    SELECT coalesce(array_agg(o.id), '{}'), coalesce(array_agg(o.id) FILTER (WHERE NOT o.near), '{}') INTO g.ids, v_far
-    FROM (SELECT u.id, bool_or(u.near) AS near
-          FROM (SELECT unnest(v_near) AS id, true AS near
-                UNION ALL SELECT unnest(v_held || v_named || v_linked || v_more || p_cued), false) u
-          GROUP BY u.id) o;
+    v_far := ARRAY(
+        SELECT DISTINCT u.id FROM unnest(v_held || v_named || v_linked || v_more || p_cued) u(id) WHERE u.id <> ALL (v_near));
+    g.ids := v_near || v_far;
     IF p_filter.as_of IS NOT NULL THEN
         g.past := ARRAY(SELECT a FROM recall_private.activations_as_of(p_tenant, g.ids, p_filter.as_of) a);
     END IF;
