@@ -182,7 +182,7 @@ BEGIN
             ORDER BY u.place);
     END IF;
     SELECT coalesce(array_agg(n.id), '{}'), array_agg(1 - n.distance) INTO ids, similarities
-    FROM (SELECT u.id, u.distance FROM unnest(v_ids, v_distances) u(id, distance)
+    FROM (SELECT u.id, u.distance FROM (SELECT unnest(v_ids) AS id, unnest(v_distances) AS distance) u
           WHERE u.distance <> 'NaN' AND (v_hidden = '{}' OR u.id <> ALL (v_hidden))
           ORDER BY u.distance, u.id LIMIT p_pool) n;
 END $$;

@@ -79,7 +79,8 @@ BEGIN
             SELECT s.successor FROM recall_private.successors_of(p_tenant, g.near || g.held || g.named) s);
     END IF;
     v_far := ARRAY(
-        SELECT DISTINCT u.id FROM unnest(g.held || g.named || g.linked || v_more || p_cued) u(id) WHERE u.id <> ALL (g.near));
+        SELECT DISTINCT u.id FROM (SELECT unnest(g.held || g.named || g.linked || v_more || p_cued) AS id) u
+        WHERE u.id <> ALL (g.near));
     g.ids := g.near || v_far;
     IF p_filter.as_of IS NOT NULL THEN
         g.past := ARRAY(SELECT a FROM recall_private.activations_as_of(p_tenant, g.ids, p_filter.as_of) a);
