@@ -70,11 +70,12 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.token_similarities(
     p_tenant text, p_ids bigint[], p_model text, p_tokens bit varying[], p_questions bigint[], p_answers bigint[]
 ) RETURNS TABLE (id bigint, similarity double precision)
-LANGUAGE plpgsql STABLE ROWS 40 AS $$
+LANGUAGE plpgsql STABLE ROWS 40
+-- The planner expects ten elements in an array and would join forty with forty in loops.
+SET enable_nestloop = off AS $$
 DECLARE
     v_length int := length(p_tokens[1]);
     v_farther double precision := 0.05 * v_length;
-    v_share double precision := 0.9;
 BEGIN
     IF cardinality(p_tokens) > 8 THEN
         RETURN QUERY
@@ -84,32 +85,32 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY
-    SELECT o.memory_id, 1 - 2 * (
-               coalesce(least(x.n1, x.b1), 0) + coalesce(least(x.n2, x.b2), 0) + coalesce(least(x.n3, x.b3), 0)
-               + coalesce(least(x.n4, x.b4), 0) + coalesce(least(x.n5, x.b5), 0) + coalesce(least(x.n6, x.b6), 0)
-               + coalesce(least(x.n7, x.b7), 0) + coalesce(least(x.n8, x.b8), 0)) / (v_length * cardinality(p_tokens))
-    -- Columns, because reading an element of an array costs as much as comparing two tokens.
-    FROM (SELECT p_tokens[1] AS q1, p_tokens[2] AS q2, p_tokens[3] AS q3, p_tokens[4] AS q4,
-                 p_tokens[5] AS q5, p_tokens[6] AS q6, p_tokens[7] AS q7, p_tokens[8] AS q8, p_ids AS ids OFFSET 0) q
-    JOIN recall.token_signs o ON o.tenant = p_tenant AND o.model = p_model AND o.memory_id = ANY (q.ids)
-        AND length(o.signs[1]) = v_length
-    LEFT JOIN LATERAL (
-        SELECT l.src FROM recall.link l
-        WHERE l.tenant = p_tenant AND l.dst = o.memory_id AND l.relation = 'next' ORDER BY l.src LIMIT 1) l
-        ON l.src <> ALL (p_questions) OR o.memory_id = ANY (p_answers)
-    LEFT JOIN LATERAL (
-        SELECT k.signs FROM recall.token_signs k
-        WHERE k.tenant = p_tenant AND k.model = p_model AND k.memory_id = l.src
-          AND length(k.signs[1]) = v_length OFFSET 0) b ON true
-    CROSS JOIN LATERAL (
-        SELECT min(t.v <~> q.q1) AS n1, v_farther + v_share * min(t.w <~> q.q1) AS b1,
-               min(t.v <~> q.q2) AS n2, v_farther + v_share * min(t.w <~> q.q2) AS b2,
-               min(t.v <~> q.q3) AS n3, v_farther + v_share * min(t.w <~> q.q3) AS b3,
-               min(t.v <~> q.q4) AS n4, v_farther + v_share * min(t.w <~> q.q4) AS b4,
-               min(t.v <~> q.q5) AS n5, v_farther + v_share * min(t.w <~> q.q5) AS b5,
-               min(t.v <~> q.q6) AS n6, v_farther + v_share * min(t.w <~> q.q6) AS b6,
-               min(t.v <~> q.q7) AS n7, v_farther + v_share * min(t.w <~> q.q7) AS b7,
-               min(t.v <~> q.q8) AS n8, v_farther + v_share * min(t.w <~> q.q8) AS b8
-        -- Side by side: tokens of both. In the target list of a subquery, unnest does not build a tuplestore.
-        FROM (SELECT unnest(o.signs) AS v, unnest(b.signs) AS w OFFSET 0) t) x;
+    WITH own AS MATERIALIZED (
+        SELECT u AS id, l.src AS before
+        FROM unnest(p_ids) u
+        LEFT JOIN LATERAL (
+            SELECT l.src FROM recall.link l
+            WHERE l.tenant = p_tenant AND l.dst = u AND l.relation = 'next' ORDER BY l.src LIMIT 1) l
+            ON l.src <> ALL (p_questions) OR u = ANY (p_answers)
+    ), nearest AS MATERIALIZED (
+        SELECT s.memory_id AS id, x.*
+        -- Columns, because reading an element of an array costs as much as comparing two tokens.
+        FROM (SELECT p_tokens[1] AS q1, p_tokens[2] AS q2, p_tokens[3] AS q3, p_tokens[4] AS q4,
+                     p_tokens[5] AS q5, p_tokens[6] AS q6, p_tokens[7] AS q7, p_tokens[8] AS q8,
+                     p_ids || ARRAY(SELECT o.before FROM own o) AS ids OFFSET 0) q
+        JOIN recall.token_signs s ON s.tenant = p_tenant AND s.model = p_model AND s.memory_id = ANY (q.ids)
+            AND length(s.signs[1]) = v_length
+        CROSS JOIN LATERAL (
+            SELECT min(t.v <~> q.q1) AS h1, min(t.v <~> q.q2) AS h2, min(t.v <~> q.q3) AS h3, min(t.v <~> q.q4) AS h4,
+                   min(t.v <~> q.q5) AS h5, min(t.v <~> q.q6) AS h6, min(t.v <~> q.q7) AS h7, min(t.v <~> q.q8) AS h8
+            -- In the target list of a subquery, unnest does not build a tuplestore.
+            FROM (SELECT unnest(s.signs) AS v OFFSET 0) t) x
+    )
+    SELECT o.id, 1 - 2 * (
+               coalesce(least(n.h1, v_farther + 0.9 * b.h1), 0) + coalesce(least(n.h2, v_farther + 0.9 * b.h2), 0)
+               + coalesce(least(n.h3, v_farther + 0.9 * b.h3), 0) + coalesce(least(n.h4, v_farther + 0.9 * b.h4), 0)
+               + coalesce(least(n.h5, v_farther + 0.9 * b.h5), 0) + coalesce(least(n.h6, v_farther + 0.9 * b.h6), 0)
+               + coalesce(least(n.h7, v_farther + 0.9 * b.h7), 0) + coalesce(least(n.h8, v_farther + 0.9 * b.h8), 0)
+           ) / (v_length * cardinality(p_tokens))
+    FROM own o JOIN nearest n ON n.id = o.id LEFT JOIN nearest b ON b.id = o.before;
 END $$;
