@@ -46,8 +46,9 @@ BEGIN
         CROSS JOIN LATERAL recall_private.linked_memories(p_tenant, s.seed, 200, p_hop, p_next, p_previous) l
         WHERE l.share >= 0.05
         GROUP BY s.seed, l.id ORDER BY 3 DESC, 2, 1) o;
-    -- Most links join turns of a conversation or memories used together, which lend too little for a second step.
-    IF shares[1] * v_most >= 0.05 AND (shares[p_limit] >= v_most * v_most) IS NOT TRUE THEN
+    v_farther := shares[1] * v_most >= 0.05 AND (shares[p_limit] >= v_most * v_most) IS NOT TRUE;
+    -- Turns of a conversation lend each other too little for a second step. Most of their neighbours have no other links.
+    IF v_farther AND shares[1] * greatest(p_next, p_previous) < 0.05 THEN
         SELECT count(*) = 200 OR bool_or(shares[1] * recall_private.link_share(
                    k.relation, k.forward, k.weight, p_hop, p_next, p_previous) >= 0.05) INTO v_farther
         FROM (SELECT l.relation, true AS forward, l.weight FROM recall.link l
