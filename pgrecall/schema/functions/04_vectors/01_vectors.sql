@@ -120,16 +120,32 @@ END $$;
 
 -- similarities_to_vector: the cosine of each of these memories with a vector: that of its own vector or, if this is
 -- greater, that of its best passage minus passage_handicap. Memories without a vector are left out, and so are vectors of
--- length zero, which have no cosine.
-CREATE OR REPLACE FUNCTION recall_private.similarities_to_vector(p_tenant text, p_ids bigint[], p_embedding halfvec)
-RETURNS TABLE (id bigint, similarity double precision)
-LANGUAGE plpgsql STABLE ROWS 100 AS $$
+-- length zero, which have no cosine. A statement with a dynamic table name is planned at each call, so it only reads; few
+-- tenants have passages. For the shared table, which most tenants use, it is planned once.
+CREATE OR REPLACE FUNCTION recall_private.similarities_to_vector(
+    p_tenant text, p_ids bigint[], p_embedding halfvec, OUT ids bigint[], OUT similarities double precision[]
+)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_table text := recall_private.vector_table(p_tenant);
+    v_parts smallint[];
 BEGIN
-    RETURN QUERY EXECUTE format(
-        'SELECT x.memory_id, 1 - least(min(x.distance) FILTER (WHERE x.part = 0), '
-        'min(x.distance) FILTER (WHERE x.part > 0) + recall_private.passage_handicap(max(x.part))) '
-        'FROM (SELECT v.memory_id, v.part, v.embedding <=> $3 AS distance '
-        'FROM recall.%I v WHERE v.tenant = (SELECT $1) AND v.memory_id = ANY ($2) OFFSET 0) x WHERE x.distance <> ''NaN'' '
-        'GROUP BY x.memory_id',
-        recall_private.vector_table(p_tenant)) USING p_tenant, p_ids, p_embedding;
+    IF v_table = 'vector_shared' THEN
+        SELECT array_agg(v.memory_id), array_agg(v.part), array_agg(1 - (v.embedding <=> p_embedding))
+        INTO ids, v_parts, similarities
+        FROM recall.vector_shared v WHERE v.tenant = p_tenant AND v.memory_id = ANY (p_ids);
+    ELSE
+        EXECUTE format(
+            'SELECT array_agg(v.memory_id), array_agg(v.part), array_agg(1 - (v.embedding <=> $3)) '
+            'FROM recall.%I v WHERE v.tenant = (SELECT $1) AND v.memory_id = ANY ($2)', v_table)
+        INTO ids, v_parts, similarities USING p_tenant, p_ids, p_embedding;
+    END IF;
+    IF 0 < ANY (v_parts) OR 'NaN' = ANY (similarities) THEN
+        SELECT array_agg(x.id), array_agg(x.similarity) INTO ids, similarities
+        FROM (SELECT u.id, greatest(max(u.similarity) FILTER (WHERE u.part = 0),
+                                    max(u.similarity) FILTER (WHERE u.part > 0)
+                                    - recall_private.passage_handicap(max(u.part))) AS similarity
+              FROM unnest(ids, v_parts, similarities) u(id, part, similarity) WHERE u.similarity <> 'NaN'
+              GROUP BY u.id) x;
+    END IF;
 END $$;

@@ -63,9 +63,10 @@ END $$;
 -- token_similarities: the similarity (MaxSim) of the tokens of a query, at most 16, to those of each of these memories.
 -- It is the mean, over the query's tokens, of the greatest similarity to a token of the memory, or .9 times that to a
 -- token of the preceding turn. A preceding turn in p_questions counts only for p_answers: what somebody says after his own
--- question need not be about it. The similarity of two tokens is 1 - 2 h / n, where h of their n signs differ. Memories
--- without signs by this embedder are left out. Eight tokens of the query are compared in one pass over a memory's
--- tokens, because few queries have more, and each further variable would cost as much as a comparison.
+-- question need not be about it. The similarity of two tokens is 1 - 2 h / n, where h of their n signs differ. So .9 times
+-- that to a token of the preceding turn is the similarity to one with .05 n + .9 h different signs, and the greatest
+-- similarity is that with the fewest. Memories without signs by this embedder are left out. Eight tokens of the query are
+-- compared in one pass over a memory's tokens, because few queries have more, and each further one would cost as much.
 CREATE OR REPLACE FUNCTION recall_private.token_similarities(
     p_tenant text, p_ids bigint[], p_model text, p_tokens bit varying[], p_questions bigint[], p_answers bigint[]
 ) RETURNS TABLE (id bigint, similarity double precision)
@@ -74,11 +75,7 @@ LANGUAGE plpgsql STABLE ROWS 40
 SET enable_nestloop = off AS $$
 DECLARE
     v_length int := length(p_tokens[1]);
-    -- Variables, because reading an element of an array costs as much as comparing two tokens.
-    q1 bit varying := p_tokens[1]; q2 bit varying := p_tokens[2];
-    q3 bit varying := p_tokens[3]; q4 bit varying := p_tokens[4];
-    q5 bit varying := p_tokens[5]; q6 bit varying := p_tokens[6];
-    q7 bit varying := p_tokens[7]; q8 bit varying := p_tokens[8];
+    v_farther double precision := 0.05 * v_length;
 BEGIN
     IF cardinality(p_tokens) > 8 THEN
         RETURN QUERY
@@ -89,29 +86,31 @@ BEGIN
     END IF;
     RETURN QUERY
     WITH own AS MATERIALIZED (
-        SELECT u AS id, b.src AS before
+        SELECT u AS id, l.src AS before
         FROM unnest(p_ids) u
         LEFT JOIN LATERAL (
             SELECT l.src FROM recall.link l
-            WHERE l.tenant = p_tenant AND l.dst = u AND l.relation = 'next' ORDER BY l.src LIMIT 1) b
-            ON b.src <> ALL (p_questions) OR u = ANY (p_answers)
+            WHERE l.tenant = p_tenant AND l.dst = u AND l.relation = 'next' ORDER BY l.src LIMIT 1) l
+            ON l.src <> ALL (p_questions) OR u = ANY (p_answers)
     ), nearest AS MATERIALIZED (
-        SELECT s.id, x.*
-        FROM (
-            SELECT k.memory_id AS id, k.signs FROM recall.token_signs k
-            WHERE k.tenant = p_tenant AND k.model = p_model AND k.memory_id = ANY (p_ids || ARRAY(SELECT o.before FROM own o))
-              AND length(k.signs[1]) = v_length OFFSET 0) s
+        SELECT s.memory_id AS id, x.*
+        -- Columns, because reading an element of an array costs as much as comparing two tokens.
+        FROM (SELECT p_tokens[1] AS q1, p_tokens[2] AS q2, p_tokens[3] AS q3, p_tokens[4] AS q4,
+                     p_tokens[5] AS q5, p_tokens[6] AS q6, p_tokens[7] AS q7, p_tokens[8] AS q8,
+                     p_ids || ARRAY(SELECT o.before FROM own o) AS ids OFFSET 0) q
+        JOIN recall.token_signs s ON s.tenant = p_tenant AND s.model = p_model AND s.memory_id = ANY (q.ids)
+            AND length(s.signs[1]) = v_length
         CROSS JOIN LATERAL (
-            SELECT 1 - 2 * min(t.v <~> q1) / v_length AS m1, 1 - 2 * min(t.v <~> q2) / v_length AS m2,
-                   1 - 2 * min(t.v <~> q3) / v_length AS m3, 1 - 2 * min(t.v <~> q4) / v_length AS m4,
-                   1 - 2 * min(t.v <~> q5) / v_length AS m5, 1 - 2 * min(t.v <~> q6) / v_length AS m6,
-                   1 - 2 * min(t.v <~> q7) / v_length AS m7, 1 - 2 * min(t.v <~> q8) / v_length AS m8
+            SELECT min(t.v <~> q.q1) AS h1, min(t.v <~> q.q2) AS h2, min(t.v <~> q.q3) AS h3, min(t.v <~> q.q4) AS h4,
+                   min(t.v <~> q.q5) AS h5, min(t.v <~> q.q6) AS h6, min(t.v <~> q.q7) AS h7, min(t.v <~> q.q8) AS h8
             -- In the target list of a subquery, unnest does not build a tuplestore.
             FROM (SELECT unnest(s.signs) AS v OFFSET 0) t) x
     )
-    SELECT o.id, (coalesce(greatest(n.m1, 0.9 * b.m1), 0) + coalesce(greatest(n.m2, 0.9 * b.m2), 0)
-            + coalesce(greatest(n.m3, 0.9 * b.m3), 0) + coalesce(greatest(n.m4, 0.9 * b.m4), 0)
-            + coalesce(greatest(n.m5, 0.9 * b.m5), 0) + coalesce(greatest(n.m6, 0.9 * b.m6), 0)
-            + coalesce(greatest(n.m7, 0.9 * b.m7), 0) + coalesce(greatest(n.m8, 0.9 * b.m8), 0)) / cardinality(p_tokens)
+    SELECT o.id, 1 - 2 * (
+               coalesce(least(n.h1, v_farther + 0.9 * b.h1), 0) + coalesce(least(n.h2, v_farther + 0.9 * b.h2), 0)
+               + coalesce(least(n.h3, v_farther + 0.9 * b.h3), 0) + coalesce(least(n.h4, v_farther + 0.9 * b.h4), 0)
+               + coalesce(least(n.h5, v_farther + 0.9 * b.h5), 0) + coalesce(least(n.h6, v_farther + 0.9 * b.h6), 0)
+               + coalesce(least(n.h7, v_farther + 0.9 * b.h7), 0) + coalesce(least(n.h8, v_farther + 0.9 * b.h8), 0)
+           ) / (v_length * cardinality(p_tokens))
     FROM own o JOIN nearest n ON n.id = o.id LEFT JOIN nearest b ON b.id = o.before;
 END $$;

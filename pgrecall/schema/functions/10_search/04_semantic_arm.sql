@@ -26,18 +26,32 @@ RETURN format(
     CASE WHEN p_archived THEN '' ELSE 'NOT' END, p_limit);
 
 -- nearest_by_scan: the memories of the p_limit vectors of a tenant nearest to this one, with their distances; with
--- p_archived also archived memories. A memory occurs once for each of these vectors. All vectors are read.
+-- p_archived also archived memories. A memory occurs once for each of these vectors. All vectors are read. A statement with
+-- a dynamic table name is planned at each call; for the shared table, which most tenants use, it is planned once.
 CREATE OR REPLACE FUNCTION recall_private.nearest_by_scan(
-    p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_archived boolean
-) RETURNS TABLE (id bigint, distance double precision)
-LANGUAGE plpgsql STABLE ROWS 60
+    p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_archived boolean,
+    OUT ids bigint[], OUT distances double precision[]
+)
+LANGUAGE plpgsql STABLE
 -- The index contains the vectors, so an index-only scan is best, whatever random_page_cost says.
 SET random_page_cost = 1.1 AS $$
+DECLARE
+    v_archived boolean[] := CASE WHEN p_archived THEN ARRAY[false, true] ELSE ARRAY[false] END;
 BEGIN
-    RETURN QUERY EXECUTE format(
-        'SELECT v.memory_id, v.embedding <=> $1 FROM recall.%I v WHERE v.tenant = $2 AND v.archived = ANY ($3) '
-        'ORDER BY (v.embedding <=> $1) + 0, v.memory_id LIMIT %s', p_table, p_limit)
-    USING p_embedding, p_tenant, CASE WHEN p_archived THEN ARRAY[false, true] ELSE ARRAY[false] END;
+    IF p_table = 'vector_shared' THEN
+        SELECT array_agg(n.memory_id), array_agg(n.distance) INTO ids, distances
+        FROM (SELECT * FROM (
+                  SELECT v.memory_id, v.embedding <=> p_embedding AS distance FROM recall.vector_shared v
+                  WHERE v.tenant = p_tenant AND v.archived = ANY (v_archived) OFFSET 0) d
+              ORDER BY d.distance, d.memory_id LIMIT p_limit) n;
+    ELSE
+        EXECUTE format(
+            'SELECT array_agg(n.memory_id), array_agg(n.distance) FROM (SELECT * FROM ('
+            'SELECT v.memory_id, v.embedding <=> $1 AS distance FROM recall.%I v '
+            'WHERE v.tenant = $2 AND v.archived = ANY ($3) OFFSET 0) d '
+            'ORDER BY d.distance, d.memory_id LIMIT %s) n', p_table, p_limit)
+        INTO ids, distances USING p_embedding, p_tenant, v_archived;
+    END IF;
 END $$;
 
 -- nearest_filtered: the p_limit nearest memories that pass the filters. All memories that pass them are read.
@@ -79,6 +93,7 @@ DECLARE
     v_ef int := 80;
     v_ids bigint[];
     v_distances double precision[];
+    v_scanned record;
     v_found bigint[];
     v_found_at double precision[];
     v_seen int;  -- vectors in the longest list
@@ -118,8 +133,9 @@ BEGIN
                 v_seen := greatest(v_seen, cardinality(v_found));
             END LOOP;
         ELSIF NOT v_filtered THEN
-            SELECT coalesce(array_agg(n.id), '{}'), array_agg(n.distance) INTO v_ids, v_distances
-            FROM recall_private.nearest_by_scan(p_tenant, v_table, p_embedding, v_vectors, p_filter.include_archived) n;
+            v_scanned := recall_private.nearest_by_scan(p_tenant, v_table, p_embedding, v_vectors, p_filter.include_archived);
+            v_ids := coalesce(v_scanned.ids, '{}');
+            v_distances := v_scanned.distances;
             v_seen := cardinality(v_ids);
         END IF;
         -- One probe each of two partial indexes, instead of one for each memory: most tenants have no such memories.
@@ -160,10 +176,13 @@ BEGIN
         v_distances := ARRAY(
             SELECT coalesce(1 - s.similarity, u.distance)
             FROM unnest(v_ids, v_distances) WITH ORDINALITY u(id, distance, place)
-            LEFT JOIN recall_private.similarities_to_vector(p_tenant, v_long, p_embedding) s ON s.id = u.id ORDER BY u.place);
+            LEFT JOIN (
+                SELECT unnest(a.ids) AS id, unnest(a.similarities) AS similarity
+                FROM recall_private.similarities_to_vector(p_tenant, v_long, p_embedding) a) s ON s.id = u.id
+            ORDER BY u.place);
     END IF;
     SELECT coalesce(array_agg(n.id), '{}'), array_agg(1 - n.distance) INTO ids, similarities
-    FROM (SELECT u.id, u.distance FROM unnest(v_ids, v_distances) u(id, distance)
+    FROM (SELECT u.id, u.distance FROM (SELECT unnest(v_ids) AS id, unnest(v_distances) AS distance) u
           WHERE u.distance <> 'NaN' AND (v_hidden = '{}' OR u.id <> ALL (v_hidden))
           ORDER BY u.distance, u.id LIMIT p_pool) n;
 END $$;
@@ -217,4 +236,13 @@ BEGIN
         scale := l2_norm(direction);
         shift := v_share * l2_norm(v_mean) ^ 2;
     END IF;
+END $$;
+
+-- centered_similarities: these cosines with the direction of a centered_query as similarities to the query.
+CREATE OR REPLACE FUNCTION recall_private.centered_similarities(
+    p_scale double precision, p_shift double precision, p_cosines double precision[]
+) RETURNS double precision[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    RETURN ARRAY(SELECT p_scale * unnest(p_cosines) + p_shift);
 END $$;

@@ -9,7 +9,9 @@ BEGIN
         RETURN p_ids;
     END IF;
     RETURN ARRAY(
-        SELECT s.id FROM recall_private.similarities_to_vector(p_tenant, p_ids, p_embedding) s
+        SELECT s.id
+        FROM recall_private.similarities_to_vector(p_tenant, p_ids, p_embedding) a
+        CROSS JOIN unnest(a.ids, a.similarities) s(id, similarity)
         ORDER BY s.similarity DESC, s.id LIMIT p_limit);
 END $$;
 

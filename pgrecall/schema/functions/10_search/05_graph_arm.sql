@@ -37,6 +37,7 @@ CREATE OR REPLACE FUNCTION recall_private.graph_arm(
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_most double precision := greatest(p_hop, p_next, p_previous);
+    v_farther boolean;
 BEGIN
     SELECT array_agg(o.seed), coalesce(array_agg(o.id), '{}'), array_agg(o.share) INTO seeds, ids, shares
     FROM (
@@ -45,7 +46,17 @@ BEGIN
         CROSS JOIN LATERAL recall_private.linked_memories(p_tenant, s.seed, 200, p_hop, p_next, p_previous) l
         WHERE l.share >= 0.05
         GROUP BY s.seed, l.id ORDER BY 3 DESC, 2, 1) o;
-    IF ids = '{}' OR shares[p_limit] >= v_most * v_most OR shares[1] * v_most < 0.05 THEN
+    v_farther := shares[1] * v_most >= 0.05 AND (shares[p_limit] >= v_most * v_most) IS NOT TRUE;
+    -- Turns of a conversation lend each other too little for a second step. Most of their neighbours have no other links.
+    IF v_farther AND shares[1] * greatest(p_next, p_previous) < 0.05 THEN
+        SELECT count(*) = 200 OR bool_or(shares[1] * recall_private.link_share(
+                   k.relation, k.forward, k.weight, p_hop, p_next, p_previous) >= 0.05) INTO v_farther
+        FROM (SELECT l.relation, true AS forward, l.weight FROM recall.link l
+              WHERE l.tenant = p_tenant AND l.src = ANY (ids)
+              UNION ALL SELECT l.relation, false, l.weight FROM recall.link l
+              WHERE l.tenant = p_tenant AND l.dst = ANY (ids) LIMIT 200) k;
+    END IF;
+    IF v_farther IS NOT TRUE THEN
         -- No memory two links away can get a larger share.
         seeds := seeds[:p_limit];
         ids := ids[:p_limit];
@@ -79,20 +90,19 @@ END $$;
 
 -- answers_to: the turns that answer those of these memories that are questions: the next turn of somebody else, unless it
 -- only asks or acknowledges. Turns that name no speaker may be anybody's.
-CREATE OR REPLACE FUNCTION recall_private.answers_to(p_tenant text, p_ids bigint[])
-RETURNS TABLE (question bigint, answer bigint)
-LANGUAGE sql STABLE ROWS 5
-SET search_path FROM CURRENT AS $$
-    SELECT q.id, a.id
-    FROM (SELECT DISTINCT u AS id FROM unnest(p_ids) u) s
+CREATE OR REPLACE FUNCTION recall_private.answers_to(
+    p_tenant text, p_ids bigint[], OUT questions bigint[], OUT answers bigint[]
+)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    SELECT array_agg(q.id), coalesce(array_agg(a.id), '{}') INTO questions, answers
+    FROM recall.memory q
     CROSS JOIN LATERAL (
-        SELECT m.id, m.role, m.author FROM recall.memory m
-        WHERE m.tenant = p_tenant AND m.id = s.id AND m.speech_act = 'question' OFFSET 0) q
-    CROSS JOIN LATERAL (
-        SELECT k.dst FROM recall.link k
-        WHERE k.tenant = p_tenant AND k.src = q.id AND k.relation = 'next' ORDER BY k.dst LIMIT 1) k
+        SELECT l.dst FROM recall.link l
+        WHERE l.tenant = p_tenant AND l.src = q.id AND l.relation = 'next' ORDER BY l.dst LIMIT 1) l
     CROSS JOIN LATERAL (
         SELECT m.id FROM recall.memory m
-        WHERE m.tenant = p_tenant AND m.id = k.dst AND NOT recall_private.says_nothing(coalesce(m.speech_act, ''))
+        WHERE m.tenant = p_tenant AND m.id = l.dst AND NOT recall_private.says_nothing(coalesce(m.speech_act, ''))
           AND ((m.role, m.author) IS DISTINCT FROM (q.role, q.author) OR coalesce(q.role, q.author) IS NULL) OFFSET 0) a
-$$;
+    WHERE q.tenant = p_tenant AND q.id = ANY (p_ids) AND q.speech_act = 'question';
+END $$;

@@ -13,16 +13,16 @@ LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_arm record;  -- what an arm found
     v_queries tsquery[] := CASE WHEN p_arms[2] > 0 THEN q.queries END;
-    v_near bigint[] := '{}';
-    v_held bigint[] := '{}';
-    v_strengths double precision[];
-    v_named bigint[] := CASE WHEN p_arms[3] > 0 THEN q.named_ids END;
-    v_linked bigint[] := '{}';
+    v_seeds bigint[];  -- whose neighbours are found
     v_more bigint[] := '{}';
     v_far bigint[];
     v_ordinary boolean := NOT coalesce(p_intent.about_questions, false);
     v_center record;  -- the query less the tenant's mean
 BEGIN
+    g.near := '{}';
+    g.held := '{}';
+    g.named := CASE WHEN p_arms[3] > 0 THEN q.named_ids END;
+    g.linked := '{}';
     g.typical := 0;
     g.trust := 1;
     IF p_embedding IS NOT NULL AND p_arms[1] > 0 THEN
@@ -30,41 +30,43 @@ BEGIN
             p_counts, p_embedding, CASE WHEN w.form = 'logistic' THEN p_settings ->> 'embedding.model' END);
         g.typical := v_center.typical;
         v_arm := recall_private.semantic_arm(p_tenant, v_center.direction, p_pool, p_filter);
-        v_near := v_arm.ids;
-        g.similarities := ARRAY(
-            SELECT v_center.scale * s.similarity + v_center.shift
-            FROM unnest(v_arm.similarities) WITH ORDINALITY s(similarity, place) ORDER BY s.place);
+        g.near := v_arm.ids;
+        g.similarities := recall_private.centered_similarities(v_center.scale, v_center.shift, v_arm.similarities);
     END IF;
     IF v_queries IS NOT NULL THEN
         v_arm := recall_private.lexical_arm(
             p_tenant, v_queries, q.documents, q.idfs, q.body_length, p_pool, p_filter);
-        v_held := v_arm.ids;
-        v_strengths := v_arm.strengths;
+        g.held := v_arm.ids;
+        g.strengths := v_arm.strengths;
     END IF;
+    v_seeds := g.near[1:5] || g.held[1:5];
     IF w.form = 'logistic' AND NOT p_window THEN
-        IF v_near <> '{}' AND v_queries IS NOT NULL THEN
-            g.trust := recall_private.word_trust(cardinality(v_queries), coalesce(least(v_strengths[1] / nullif(q.idf_sum, 0), 1), 0));
+        IF g.near <> '{}' AND v_queries IS NOT NULL THEN
+            g.trust := recall_private.word_trust(cardinality(v_queries), coalesce(least(g.strengths[1] / nullif(q.idf_sum, 0), 1), 0));
         END IF;
         IF v_ordinary THEN
-            SELECT array_agg(a.question), coalesce(array_agg(a.answer), '{}') INTO g.questions, v_more
-            FROM recall_private.answers_to(p_tenant, v_near[1:5] || v_held[1:5]) a;
-            g.answers := v_more;
+            v_arm := recall_private.answers_to(p_tenant, v_seeds);
+            g.questions := v_arm.questions;
+            g.answers := v_arm.answers;
+            v_more := v_arm.answers;
         END IF;
-        IF v_near <> '{}' AND p_intent.in_past AND g.trust < 1 AND p_period.words IS NOT NULL THEN
+        IF g.near <> '{}' AND p_intent.in_past AND g.trust < 1 AND p_period.words IS NOT NULL THEN
             v_more := v_more || recall_private.period_arm(p_tenant, v_center.direction, p_period, p_filter);
         END IF;
-        IF v_near <> '{}' AND (p_settings ->> 'search.directives')::double precision > 0 AND p_intent.seeks IS DISTINCT FROM 'recall' THEN
+        IF g.near <> '{}' AND (p_settings ->> 'search.directives')::double precision > 0 AND p_intent.seeks IS DISTINCT FROM 'recall' THEN
             v_more := v_more || recall_private.directive_arm(p_tenant, v_center.direction, p_filter);
         END IF;
     END IF;
-    IF w.graph * p_arms[6] > 0 AND (v_near <> '{}' OR v_held <> '{}' OR v_named IS NOT NULL) THEN
+    IF w.graph * p_arms[6] > 0 AND (g.near <> '{}' OR g.held <> '{}' OR g.named IS NOT NULL) THEN
+        IF g.named IS NOT NULL THEN
+            v_seeds := v_seeds || ARRAY(
+                SELECT n.id FROM unnest(g.named, q.likeness) n(id, likeness) WHERE n.likeness = 1);
+        END IF;
         v_arm := recall_private.graph_arm(
-            p_tenant, ARRAY(SELECT DISTINCT s.id FROM unnest(v_near[1:5] || v_held[1:5] || ARRAY(
-                SELECT n.id FROM unnest(v_named, q.likeness) n(id, likeness) WHERE n.likeness = 1)) s(id)),
-            32, (p_settings ->> 'search.hop_share')::double precision,
+            p_tenant, v_seeds, 32, (p_settings ->> 'search.hop_share')::double precision,
             (p_settings ->> 'search.next_share')::double precision,
             (p_settings ->> 'search.previous_share')::double precision);
-        v_linked := v_arm.ids;
+        g.linked := v_arm.ids;
         g.seeds := v_arm.seeds;
         g.shares := v_arm.shares;
     END IF;
@@ -74,23 +76,18 @@ BEGIN
                 p_tenant, p_filter) a);
     ELSIF p_filter.superseded_as_of THEN
         v_more := v_more || ARRAY(
-            SELECT s.successor FROM recall_private.successors_of(p_tenant, v_near || v_held || v_named) s);
+            SELECT s.successor FROM recall_private.successors_of(p_tenant, g.near || g.held || g.named) s);
     END IF;
-    SELECT coalesce(array_agg(o.id), '{}'), coalesce(array_agg(o.id) FILTER (WHERE NOT o.near), '{}') INTO g.ids, v_far
-    FROM (SELECT u.id, bool_or(u.near) AS near
-          FROM (SELECT unnest(v_near) AS id, true AS near
-                UNION ALL SELECT unnest(v_held || v_named || v_linked || v_more || p_cued), false) u
-          GROUP BY u.id) o;
+    v_far := ARRAY(
+        SELECT DISTINCT u.id FROM (SELECT unnest(g.held || g.named || g.linked || v_more || p_cued) AS id) u
+        WHERE u.id <> ALL (g.near));
+    g.ids := g.near || v_far;
     IF p_filter.as_of IS NOT NULL THEN
         g.past := ARRAY(SELECT a FROM recall_private.activations_as_of(p_tenant, g.ids, p_filter.as_of) a);
     END IF;
     IF v_far <> '{}' AND p_embedding IS NOT NULL AND p_arms[1] > 0 THEN
-        SELECT array_agg(s.id), array_agg(v_center.scale * s.similarity + v_center.shift) INTO g.far, g.far_similarities
-        FROM recall_private.similarities_to_vector(p_tenant, v_far, v_center.direction) s;
+        v_arm := recall_private.similarities_to_vector(p_tenant, v_far, v_center.direction);
+        g.far := v_arm.ids;
+        g.far_similarities := recall_private.centered_similarities(v_center.scale, v_center.shift, v_arm.similarities);
     END IF;
-    g.near := v_near;
-    g.held := v_held;
-    g.strengths := v_strengths;
-    g.named := v_named;
-    g.linked := v_linked;
 END $$;

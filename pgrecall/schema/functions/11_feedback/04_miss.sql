@@ -83,7 +83,7 @@ BEGIN
     FROM recall_private.words_of_queries(
         v_tenant, recall_private.combined_queries(v_request.query, v_request.queries), v_memory.search_text) w;
     -- As a search computes it, also where no arm found the memory.
-    SELECT max(c.scale * s.similarity + c.shift) INTO v_similarity
+    SELECT max(c.scale * s.similarities[1] + c.shift) INTO v_similarity
     FROM unnest(array_append(p_embeddings, p_embedding)) e(embedding)
     CROSS JOIN LATERAL recall_private.centered_query(
         recall_private.tenant_counts(v_tenant), e.embedding, CASE WHEN (recall_private.relevance_model_for_search(
