@@ -157,14 +157,8 @@ LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_language regconfig := recall_private.text_configuration(p_tenant);
     v_wordless boolean;
-    q recall.analyzed_query;
+    q recall.analyzed_query := recall_private.query_words(p_tenant, v_language, p_query, p_counts);
 BEGIN
-    SELECT array_agg(w.word), array_agg(w.step), array_agg(w.documents), array_agg(w.query),
-           array_agg(w.share * recall_private.idf(w.documents, w.total)), sum(recall_private.idf(w.documents, w.total))
-    INTO q.words, q.steps, q.documents, q.queries, q.idfs, q.idf_sum
-    FROM recall_private.query_words(p_tenant, v_language, p_query, p_counts) w;
-    q.body_length := CASE WHEN q.words IS NOT NULL THEN p_counts.body_length END;
-
     IF NOT p_named AND q.words IS NOT NULL THEN
         RETURN q;
     END IF;
