@@ -126,26 +126,38 @@ BEGIN
     END IF;
 END $$;
 
+-- author_named: an author with this name or first name, which is given without accents, by one probe of the index of
+-- authors. Inlined.
+CREATE OR REPLACE FUNCTION recall_private.author_named(p_tenant text, p_plain text) RETURNS TABLE (author text)
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT m.author FROM recall.memory m
+    WHERE m.tenant = p_tenant AND m.author IS NOT NULL
+      AND recall_private.plain(lower(m.author)) COLLATE "C" >= p_plain
+      AND recall_private.plain(lower(m.author)) COLLATE "C" < p_plain || '!'
+      AND (recall_private.plain(lower(m.author)) COLLATE "C" = p_plain
+           OR recall_private.plain(lower(m.author)) COLLATE "C" > p_plain || ' ') LIMIT 1;
+END;
+
 -- authors_in_query: which of these phrases are the whole name or the first name of an author. p_plain has the phrases
--- without accents.
+-- without accents. Single words are looked for first: a longer phrase is a name only if its first word begins one.
 CREATE OR REPLACE FUNCTION recall_private.authors_in_query(
     p_tenant text, p_language regconfig, p_query text, p_phrases text[], p_plain text[]
 ) RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
 LANGUAGE plpgsql STABLE ROWS 5 AS $$
+DECLARE
+    v_first text[] := ARRAY(
+        SELECT w.plain FROM (SELECT unnest(p_plain) AS plain OFFSET 0) w
+        CROSS JOIN LATERAL recall_private.author_named(p_tenant, w.plain) WHERE position(' ' IN w.plain) = 0);
 BEGIN
-    RETURN QUERY
-    SELECT DISTINCT a.phrase, a.plain, NULL::bigint, 1::double precision, a.phrase = p_query
-    FROM (
-        SELECT p.phrase, p.plain FROM unnest(p_phrases, p_plain) p(phrase, plain)
-        WHERE EXISTS (  -- the whole name or the first one, as one index probe
-                SELECT FROM recall.memory m
-                WHERE m.tenant = p_tenant AND m.author IS NOT NULL
-                  AND recall_private.plain(lower(m.author)) COLLATE "C" >= p.plain
-                  AND recall_private.plain(lower(m.author)) COLLATE "C" < p.plain || '!'
-                  AND (recall_private.plain(lower(m.author)) COLLATE "C" = p.plain
-                       OR recall_private.plain(lower(m.author)) COLLATE "C" > p.plain || ' '))
-        OFFSET 0) a
-    WHERE to_tsvector(p_language, a.phrase) <> '' AND a.phrase <> ALL (recall_private.roles());
+    IF v_first <> '{}' THEN
+        RETURN QUERY
+        SELECT DISTINCT p.phrase, p.plain, NULL::bigint, 1::double precision, p.phrase = p_query
+        FROM unnest(p_phrases, p_plain) p(phrase, plain)
+        WHERE split_part(p.plain, ' ', 1) = ANY (v_first)
+          AND (p.plain = ANY (v_first) OR EXISTS (SELECT FROM recall_private.author_named(p_tenant, p.plain)))
+          AND to_tsvector(p_language, p.phrase) <> '' AND p.phrase <> ALL (recall_private.roles());
+    END IF;
 END $$;
 
 -- misspelt_names: the entities with a name that is similar, but not equal, to one of the first 12 of these phrases; the
