@@ -214,12 +214,14 @@ BEGIN
     ORDER BY 4 DESC, 3, 1 LIMIT 20;
 END $$;
 
--- may_name: whether a query can name anything: the tenant has names or authors, or a word of the query looks like a key.
+-- may_name: whether a query can name anything: the tenant has names or authors, a word of the query looks like a key, or
+-- the query is one.
 CREATE OR REPLACE FUNCTION recall_private.may_name(p_tenant text, p_query text) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN EXISTS (SELECT FROM recall.name n WHERE n.tenant = p_tenant)
-        OR recall_private.has_authors(p_tenant) OR recall_private.key_like_words(p_query) <> '{}';
+        OR recall_private.has_authors(p_tenant) OR recall_private.key_like_words(p_query) <> '{}'
+        OR EXISTS (SELECT FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = btrim(p_query));
 END $$;
 
 -- names_in_query: the entities and authors that a query names. `memory_id` is the entity (NULL for an author, whose
@@ -233,13 +235,9 @@ CREATE OR REPLACE FUNCTION recall_private.names_in_query(
 ) RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
 LANGUAGE plpgsql STABLE ROWS 5 AS $$
 DECLARE
-    v_phrases text[];
+    v_phrases text[] := recall_private.query_phrases(p_query);
     v_doubtful text[];
 BEGIN
-    IF NOT recall_private.may_name(p_tenant, p_query) THEN
-        RETURN;
-    END IF;
-    v_phrases := recall_private.query_phrases(p_query);
     RETURN QUERY SELECT * FROM recall_private.exact_names_in_query(p_tenant, p_language, p_query, v_phrases);
 
     IF NOT EXISTS (SELECT FROM recall.name n WHERE n.tenant = p_tenant AND n.entity) THEN

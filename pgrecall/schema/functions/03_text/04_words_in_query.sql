@@ -3,7 +3,7 @@
 -- prefix_query: a tsquery that matches every lexeme that begins with this one.
 CREATE OR REPLACE FUNCTION recall_private.prefix_query(p_lexeme text) RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (recall_private.lexeme_query(p_lexeme)::text || ':*')::tsquery;
+RETURN ('''' || replace(replace(p_lexeme, '\', '\\'), '''', '''''') || ''':*')::tsquery;
 
 -- any_of: a tsquery that matches whatever one of these matches. NULL for an empty array.
 CREATE OR REPLACE FUNCTION recall_private.any_of(p_queries tsquery[]) RETURNS tsquery

@@ -162,20 +162,22 @@ BEGIN
     IF NOT p_named AND q.words IS NOT NULL THEN
         RETURN q;
     END IF;
-    SELECT array_agg(n.memory_id) FILTER (WHERE n.memory_id IS NOT NULL),
-           array_agg(n.similarity) FILTER (WHERE n.memory_id IS NOT NULL),
-           array_agg(n.whole) FILTER (WHERE n.memory_id IS NOT NULL),
-           array_agg(n.rank) FILTER (WHERE n.memory_id IS NOT NULL),
-           array_agg(recall_private.plain(n.phrase)) FILTER (WHERE n.memory_id IS NULL)
-    INTO q.named_ids, q.likeness, q.whole, q.name_ranks, q.authors
-    FROM (
-        SELECT x.*, dense_rank() OVER (PARTITION BY x.memory_id IS NULL ORDER BY x.similarity DESC) AS rank
+    IF recall_private.may_name(p_tenant, p_query) THEN
+        SELECT array_agg(n.memory_id) FILTER (WHERE n.memory_id IS NOT NULL),
+               array_agg(n.similarity) FILTER (WHERE n.memory_id IS NOT NULL),
+               array_agg(n.whole) FILTER (WHERE n.memory_id IS NOT NULL),
+               array_agg(n.rank) FILTER (WHERE n.memory_id IS NOT NULL),
+               array_agg(recall_private.plain(n.phrase)) FILTER (WHERE n.memory_id IS NULL)
+        INTO q.named_ids, q.likeness, q.whole, q.name_ranks, q.authors
         FROM (
-            SELECT i.phrase, i.memory_id, i.similarity, i.whole
-            FROM recall_private.names_in_query(p_tenant, v_language, p_query, ARRAY(
-                SELECT k.word FROM unnest(q.words, q.steps) k(word, step) WHERE k.step <> 'word')) i
-            UNION ALL SELECT NULL, m.id, 1, true
-            FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = btrim(p_query)) x) n;
+            SELECT x.*, dense_rank() OVER (PARTITION BY x.memory_id IS NULL ORDER BY x.similarity DESC) AS rank
+            FROM (
+                SELECT i.phrase, i.memory_id, i.similarity, i.whole
+                FROM recall_private.names_in_query(p_tenant, v_language, p_query, ARRAY(
+                    SELECT k.word FROM unnest(q.words, q.steps) k(word, step) WHERE k.step <> 'word')) i
+                UNION ALL SELECT NULL, m.id, 1, true
+                FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = btrim(p_query)) x) n;
+    END IF;
 
     IF q.words IS NULL AND q.named_ids IS NULL THEN
         v_wordless := to_tsvector(recall_private.configuration('simple'), recall_private.spaced(recall_private.folded(p_query))) = '';
