@@ -157,25 +157,33 @@ LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_language regconfig := recall_private.text_configuration(p_tenant);
     v_wordless boolean;
+    v_named boolean;
+    v_authors boolean;
+    v_phrases text[];
     q recall.analyzed_query := recall_private.query_words(p_tenant, v_language, p_query, p_counts);
 BEGIN
     IF NOT p_named AND q.words IS NOT NULL THEN
         RETURN q;
     END IF;
-    IF recall_private.may_name(p_tenant, p_query) THEN
-        SELECT array_agg(n.memory_id) FILTER (WHERE n.memory_id IS NOT NULL),
-               array_agg(n.similarity) FILTER (WHERE n.memory_id IS NOT NULL),
-               array_agg(n.whole) FILTER (WHERE n.memory_id IS NOT NULL),
-               array_agg(n.rank) FILTER (WHERE n.memory_id IS NOT NULL),
-               array_agg(recall_private.plain(n.phrase)) FILTER (WHERE n.memory_id IS NULL)
-        INTO q.named_ids, q.likeness, q.whole, q.name_ranks, q.authors
+    v_named := recall_private.may_name(p_tenant, p_query);
+    v_authors := recall_private.has_authors(p_tenant);
+    IF v_named OR v_authors THEN
+        v_phrases := recall_private.query_phrases(p_query);
+    END IF;
+    IF v_authors THEN
+        q.authors := nullif(recall_private.plain_texts(
+            recall_private.authors_in_query(p_tenant, v_language, v_phrases)), '{}');
+    END IF;
+    IF v_named THEN
+        SELECT array_agg(n.memory_id), array_agg(n.similarity), array_agg(n.whole), array_agg(n.rank)
+        INTO q.named_ids, q.likeness, q.whole, q.name_ranks
         FROM (
-            SELECT x.*, dense_rank() OVER (PARTITION BY x.memory_id IS NULL ORDER BY x.similarity DESC) AS rank
+            SELECT x.*, dense_rank() OVER (ORDER BY x.similarity DESC) AS rank
             FROM (
-                SELECT i.phrase, i.memory_id, i.similarity, i.whole
+                SELECT i.memory_id, i.similarity, i.whole
                 FROM recall_private.names_in_query(p_tenant, v_language, p_query, ARRAY(
-                    SELECT k.word FROM unnest(q.words, q.steps) k(word, step) WHERE k.step <> 'word')) i
-                UNION ALL SELECT NULL, m.id, 1, true
+                    SELECT k.word FROM unnest(q.words, q.steps) k(word, step) WHERE k.step <> 'word'), v_phrases) i
+                UNION ALL SELECT m.id, 1, true
                 FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = btrim(p_query)) x) n;
     END IF;
 
