@@ -223,36 +223,37 @@ DECLARE
     v_counted boolean := p_counts.word IS NOT NULL;
     v_asked record := recall_private.lexemes_of(p_language, p_query, CASE WHEN NOT v_counted THEN 64 END);
     v_stock text[];  -- all words of a small tenant
-    v_texts tsvector[];  -- all texts of a small tenant without statistics
-    v_known text[];
-    v_documents bigint[];
-    v_unknown text[];
+    -- All texts of a small tenant without statistics, whose words are counted now, so that rare ones weigh more from the
+    -- first search on.
+    v_texts tsvector[] := CASE WHEN NOT v_counted AND v_total <= 100 THEN recall_private.texts_of(p_tenant) END;
+    v_unknown int;
+    v_alike boolean;  -- whether an unknown word may have substitutes
     v_longest text[];
     q recall.analyzed_query;
 BEGIN
-    IF v_counted THEN
-        SELECT array_agg(k.word), array_agg(k.documents) INTO v_known, v_documents
-        FROM (SELECT w.word, l.documents FROM unnest(v_asked.words) w(word)
-              JOIN recall.lexeme l ON l.tenant = p_tenant AND l.word = w.word
-              WHERE l.documents > 0 ORDER BY l.documents, w.word) k;
-    ELSE
-        -- Without statistics, words are counted now, so that rare ones weigh more from the first search on.
-        v_texts := CASE WHEN v_total <= 100 THEN recall_private.texts_of(p_tenant) END;
-        SELECT array_agg(k.word), array_agg(k.documents) INTO v_known, v_documents
-        FROM (SELECT * FROM (
-                  SELECT w.word, CASE WHEN v_texts IS NULL THEN recall_private.document_frequency(p_tenant, w.word, 10000)
-                      ELSE (SELECT count(*) FROM unnest(v_texts) t WHERE t @@ recall_private.lexeme_query(w.word)) END AS documents
-                  FROM unnest(v_asked.words) w(word) OFFSET 0) c
-              WHERE c.documents > 0 ORDER BY c.documents, c.word) k;
+    SELECT array_agg(k.word), array_agg(k.documents), array_agg(recall_private.lexeme_query(k.word)), array_agg(k.idf), sum(k.idf),
+           count(*) FILTER (WHERE k.documents = 0),
+           bool_or(k.documents = 0 AND CASE WHEN v_texts IS NULL THEN length(k.word) >= 4 ELSE EXISTS (
+               SELECT FROM unnest(v_texts) t WHERE t @@ recall_private.prefix_query(k.word)) END)
+    INTO q.words, q.documents, q.queries, q.idfs, q.idf_sum, v_unknown, v_alike
+    FROM (SELECT c.word, c.documents, recall_private.idf(c.documents, v_total) AS idf
+          FROM (SELECT w.word, w.identifier, CASE
+                    WHEN v_counted THEN coalesce((
+                        SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = w.word), 0)
+                    WHEN v_texts IS NULL THEN recall_private.document_frequency(p_tenant, w.word, 10000)
+                    ELSE (SELECT count(*) FROM unnest(v_texts) t WHERE t @@ recall_private.lexeme_query(w.word)) END AS documents
+                FROM unnest(v_asked.words, v_asked.identifiers) w(word, identifier) OFFSET 0) c
+          WHERE c.documents > 0 OR NOT c.identifier ORDER BY c.documents, c.word) k;
+    IF q.words IS NULL THEN
+        RETURN q;
     END IF;
-    IF cardinality(v_known) IS DISTINCT FROM cardinality(v_asked.words) THEN
-        v_unknown := ARRAY(
-            SELECT u.word FROM unnest(v_asked.words, v_asked.identifiers) u(word, identifier)
-            WHERE NOT u.identifier AND (u.word = ANY (v_known)) IS NOT TRUE ORDER BY u.word);
-        v_longest := CASE WHEN cardinality(v_unknown) <= 4 THEN v_unknown
-            ELSE ARRAY(SELECT u FROM unnest(v_unknown) u ORDER BY length(u) DESC, u LIMIT 4) END;
+    q.body_length := p_counts.body_length;
+    IF NOT v_alike AND cardinality(q.words) <= 16 THEN
+        q.steps := array_fill(text 'unknown', ARRAY[v_unknown]) || array_fill(text 'word', ARRAY[cardinality(q.words) - v_unknown]);
+        RETURN q;
     END IF;
-    IF v_counted AND v_total <= 100 AND v_unknown <> '{}' THEN
+    v_longest := ARRAY(SELECT u FROM unnest(q.words[:v_unknown]) u ORDER BY length(u) DESC, u LIMIT 4);
+    IF v_counted AND v_total <= 100 THEN
         v_stock := ARRAY(SELECT l.word FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word > '' ORDER BY l.word LIMIT 201);
         v_stock := CASE WHEN cardinality(v_stock) <= 200 THEN v_stock END;
     END IF;
@@ -265,8 +266,9 @@ BEGIN
                -- The word itself is included, because a memory stored since the count may contain it.
                recall_private.lexeme_query(c.word) || coalesce(r.query, '') AS query,
                recall_private.idf(coalesce(r.documents, c.documents), v_total) AS idf
-        FROM (SELECT u.word, coalesce(v_documents[array_position(v_known, u.word)], 0) AS documents
-              FROM unnest((v_unknown[:8] || v_known || v_unknown[9:])[:16]) u(word) OFFSET 0) c
+        FROM (SELECT u.word, q.documents[array_position(q.words, u.word)] AS documents
+              FROM unnest((q.words[:least(v_unknown, 8)] || q.words[v_unknown + 1:] || q.words[9:v_unknown])[:16]) u(word)
+              OFFSET 0) c
         LEFT JOIN LATERAL (
             SELECT s.* FROM recall_private.word_substitutes(p_tenant, c.word, v_counted, c.word = ANY (v_longest)) s
             -- In a small tenant, most words have nothing like them, which one pass over its words or texts shows.
@@ -276,6 +278,5 @@ BEGIN
               AND (v_texts IS NULL OR EXISTS (
                   SELECT FROM unnest(v_texts) t WHERE t @@ recall_private.prefix_query(c.word))) OFFSET 0) r ON true
         ORDER BY 2, 1) w;
-    q.body_length := CASE WHEN q.words IS NOT NULL THEN p_counts.body_length END;
     RETURN q;
 END $$;
