@@ -106,14 +106,12 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.relevance_model_of(p_tenant text, p_embedder text, p_profiles text[])
 RETURNS recall.relevance_model
 LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    v_model recall.relevance_model;
 BEGIN
-    SELECT r.* INTO v_model FROM recall.relevance_model r
-    WHERE r.tenant IN (p_tenant, '*') AND r.embedder IN (coalesce(p_embedder, '*'), '*')
-      AND r.profile = ANY (p_profiles)
-    ORDER BY array_position(p_profiles, r.profile), r.tenant = '*', r.embedder = '*' LIMIT 1;
-    RETURN v_model;
+    RETURN (
+        SELECT (array_agg(r ORDER BY array_position(p_profiles, r.profile), r.tenant = '*', r.embedder = '*'))[1]
+        FROM recall.relevance_model r
+        WHERE r.tenant IN (p_tenant, '*') AND r.embedder IN (coalesce(p_embedder, '*'), '*')
+          AND r.profile = ANY (p_profiles));
 END $$;
 
 -- relevance_model_for_search: the coefficients of a search: those of the profile that it names, else of the profile of
