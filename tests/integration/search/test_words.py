@@ -28,8 +28,11 @@ def words(sql: Query, question: str, memories: int | None = None) -> Words:
     if memories is not None:
         counts = f"jsonb_populate_record({counts}, '{{\"documents\": {memories}}}')"
     rows = sql(
-        f"SELECT * FROM recall_private.query_words("
-        f"'acme', recall_private.text_configuration('acme'), %s, {counts})",
+        f"SELECT w.word, w.documents, w.query, w.step, c.documents AS total, "
+        "round((w.idf / recall_private.idf(w.documents, c.documents))::numeric, 9)::float AS share "
+        f"FROM (SELECT ({counts}).*) c, recall_private.query_words("
+        f"'acme', recall_private.text_configuration('acme'), %s, {counts}) q, "
+        "unnest(q.words, q.documents, q.queries, q.idfs, q.steps) w(word, documents, query, idf, step)",
         (question,),
     )
     assert [row["documents"] for row in rows] == sorted(row["documents"] for row in rows)

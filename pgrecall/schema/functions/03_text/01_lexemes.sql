@@ -17,7 +17,7 @@ RETURN regexp_replace(
 -- idf: inverse document frequency in the form of BM25, never negative.
 CREATE OR REPLACE FUNCTION recall_private.idf(p_documents bigint, p_total bigint) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN ln(1 + (greatest(p_total, p_documents) - p_documents + 0.5::double precision) / (p_documents + 0.5));
+RETURN ln(1 + (greatest(p_total, p_documents) - p_documents + 0.5::double precision) / (p_documents + 0.5::double precision));
 
 -- indexed_length: the number of bytes of a text, at most p_limit. Does not decompress the text.
 CREATE OR REPLACE FUNCTION recall_private.indexed_length(p_text text, p_limit int) RETURNS int

@@ -1,4 +1,4 @@
--- Entities, authors and keys that a query names.
+-- Entities and keys that a query names.
 
 -- check_query: raises an error for a query that is empty or too long.
 CREATE OR REPLACE FUNCTION recall_private.check_query(p_query text) RETURNS void
@@ -86,16 +86,7 @@ BEGIN ATOMIC
     WHERE n.bearers <= 50;
 END;
 
--- has_authors: whether a memory of the tenant has an author, by one probe of the index of authors.
-CREATE OR REPLACE FUNCTION recall_private.has_authors(p_tenant text) RETURNS boolean
-LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN EXISTS (
-        SELECT FROM recall.memory m
-        WHERE m.tenant = p_tenant AND m.author IS NOT NULL AND recall_private.plain(lower(m.author)) COLLATE "C" >= '');
-END $$;
-
--- exact_names_in_query: the part of names_in_query that finds exact names.
+-- exact_names_in_query: the part of names_in_query that finds exact names. p_phrases are the query_phrases.
 CREATE OR REPLACE FUNCTION recall_private.exact_names_in_query(p_tenant text, p_language regconfig, p_query text, p_phrases text[])
 RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
 LANGUAGE plpgsql STABLE ROWS 5 AS $$
@@ -121,31 +112,6 @@ BEGIN
         SELECT lower(k.key), k.key, m.id, 1::double precision, k.key = btrim(p_query)
         FROM unnest(v_keys) k(key) JOIN recall.memory m ON m.tenant = p_tenant AND m.key = k.key;
     END IF;
-    IF recall_private.has_authors(p_tenant) THEN
-        RETURN QUERY SELECT * FROM recall_private.authors_in_query(p_tenant, p_language, v_normalized, p_phrases, v_plain);
-    END IF;
-END $$;
-
--- authors_in_query: which of these phrases are the whole name or the first name of an author. p_plain has the phrases
--- without accents.
-CREATE OR REPLACE FUNCTION recall_private.authors_in_query(
-    p_tenant text, p_language regconfig, p_query text, p_phrases text[], p_plain text[]
-) RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
-LANGUAGE plpgsql STABLE ROWS 5 AS $$
-BEGIN
-    RETURN QUERY
-    SELECT DISTINCT a.phrase, a.plain, NULL::bigint, 1::double precision, a.phrase = p_query
-    FROM (
-        SELECT p.phrase, p.plain FROM unnest(p_phrases, p_plain) p(phrase, plain)
-        WHERE EXISTS (  -- the whole name or the first one, as one index probe
-                SELECT FROM recall.memory m
-                WHERE m.tenant = p_tenant AND m.author IS NOT NULL
-                  AND recall_private.plain(lower(m.author)) COLLATE "C" >= p.plain
-                  AND recall_private.plain(lower(m.author)) COLLATE "C" < p.plain || '!'
-                  AND (recall_private.plain(lower(m.author)) COLLATE "C" = p.plain
-                       OR recall_private.plain(lower(m.author)) COLLATE "C" > p.plain || ' '))
-        OFFSET 0) a
-    WHERE to_tsvector(p_language, a.phrase) <> '' AND a.phrase <> ALL (recall_private.roles());
 END $$;
 
 -- misspelt_names: the entities with a name that is similar, but not equal, to one of the first 12 of these phrases; the
@@ -202,32 +168,29 @@ BEGIN
     ORDER BY 4 DESC, 3, 1 LIMIT 20;
 END $$;
 
--- may_name: whether a query can name anything: the tenant has names or authors, or a word of the query looks like a key.
+-- may_name: whether a query can name a memory: the tenant has names, a word of the query looks like a key, or the query is
+-- one.
 CREATE OR REPLACE FUNCTION recall_private.may_name(p_tenant text, p_query text) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN EXISTS (SELECT FROM recall.name n WHERE n.tenant = p_tenant)
-        OR recall_private.has_authors(p_tenant) OR recall_private.key_like_words(p_query) <> '{}';
+        OR recall_private.key_like_words(p_query) <> '{}'
+        OR EXISTS (SELECT FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = btrim(p_query));
 END $$;
 
--- names_in_query: the entities and authors that a query names. `memory_id` is the entity (NULL for an author, whose
--- `name` is without accents), `similarity` that of the phrase and the name (1 means equal except for accents), and
--- `whole` whether the query consists of this name alone. The whole query can be the title or alias of any memory, with
--- any length and any characters. Inside a query, stop words ("will", "the") and roles ("user") are not names, and a word
--- that is the key of a memory names it. Misspelt names are searched only if the query is short or has a word that no
--- memory contains (p_unknown has the lexemes of such words).
+-- names_in_query: the entities that a query names. `similarity` is that of the phrase and the name (1 means equal except for
+-- accents), and `whole` says whether the query consists of this name alone. The whole query can be the title or alias of
+-- any memory, with any length and any characters. Inside a query, stop words ("will", "the") are not names, and a word that
+-- is the key of a memory names it. Misspelt names are searched only if the query is short or has a word that no memory
+-- contains (p_unknown has the lexemes of such words). p_phrases are its query_phrases, where the caller has them.
 CREATE OR REPLACE FUNCTION recall_private.names_in_query(
-    p_tenant text, p_language regconfig, p_query text, p_unknown text[] DEFAULT '{}'
+    p_tenant text, p_language regconfig, p_query text, p_unknown text[] DEFAULT '{}', p_phrases text[] DEFAULT NULL
 ) RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
 LANGUAGE plpgsql STABLE ROWS 5 AS $$
 DECLARE
-    v_phrases text[];
+    v_phrases text[] := coalesce(p_phrases, recall_private.query_phrases(p_query));
     v_doubtful text[];
 BEGIN
-    IF NOT recall_private.may_name(p_tenant, p_query) THEN
-        RETURN;
-    END IF;
-    v_phrases := recall_private.query_phrases(p_query);
     RETURN QUERY SELECT * FROM recall_private.exact_names_in_query(p_tenant, p_language, p_query, v_phrases);
 
     IF NOT EXISTS (SELECT FROM recall.name n WHERE n.tenant = p_tenant AND n.entity) THEN
@@ -273,15 +236,23 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     v_language regconfig := recall_private.text_configuration(v_tenant);
+    v_authors boolean := recall_private.has_authors(v_tenant);
     v_query text;
+    v_phrases text[];
 BEGIN
     place := 0;
     FOREACH v_query IN ARRAY coalesce(p_queries, '{}') LOOP
         PERFORM recall_private.check_query(v_query);
         place := place + 1;
-        names := CASE WHEN NOT recall_private.may_name(v_tenant, v_query) THEN '{}'::text[] ELSE ARRAY(
-            SELECT n.phrase FROM recall_private.exact_names_in_query(v_tenant, v_language, v_query, recall_private.query_phrases(v_query)) n
-            GROUP BY n.phrase ORDER BY length(n.phrase) DESC, n.phrase) END;
+        names := '{}';
+        IF v_authors OR recall_private.may_name(v_tenant, v_query) THEN
+            v_phrases := recall_private.query_phrases(v_query);
+            names := ARRAY(
+                SELECT n.phrase
+                FROM (SELECT x.phrase FROM recall_private.exact_names_in_query(v_tenant, v_language, v_query, v_phrases) x
+                      UNION SELECT unnest(recall_private.authors_in_query(v_tenant, v_language, v_phrases)) WHERE v_authors) n
+                ORDER BY length(n.phrase) DESC, n.phrase);
+        END IF;
         query := recall_private.without_names(CASE WHEN names = '{}' THEN v_query ELSE recall_private.folded(v_query) END, names);
         IF to_tsvector(v_language, recall_private.unchained(query)) = '' THEN
             query := v_query;

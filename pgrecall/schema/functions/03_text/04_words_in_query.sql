@@ -3,7 +3,7 @@
 -- prefix_query: a tsquery that matches every lexeme that begins with this one.
 CREATE OR REPLACE FUNCTION recall_private.prefix_query(p_lexeme text) RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (recall_private.lexeme_query(p_lexeme)::text || ':*')::tsquery;
+RETURN ('''' || replace(replace(p_lexeme, '\', '\\'), '''', '''''') || ''':*')::tsquery;
 
 -- any_of: a tsquery that matches whatever one of these matches. NULL for an empty array.
 CREATE OR REPLACE FUNCTION recall_private.any_of(p_queries tsquery[]) RETURNS tsquery
@@ -18,46 +18,61 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 
 -- lexemes_of: the lexemes of a query in this language, with the parts of compounds (`schema/functions`, `getUserName`),
--- pairs of Chinese, Japanese and Korean letters, and single Han letters. `identifier` marks a lexeme that is dropped if
--- no memory contains it: a whole compound, a pair with a hiragana letter (mostly endings and particles), and a stop word
--- that is written like a name ("IT", "Will" inside a sentence), in lower case. In a query that consists of stop words,
--- every word is an identifier.
-CREATE OR REPLACE FUNCTION recall_private.lexemes_of(p_language regconfig, p_text text)
-RETURNS TABLE (word text, identifier boolean)
-LANGUAGE plpgsql STABLE ROWS 8 AS $$
+-- pairs of Chinese, Japanese and Korean letters, and single Han letters; at most p_limit if it is given. `identifiers`
+-- marks a lexeme that is dropped if no memory contains it: a whole compound, a pair with a hiragana letter (mostly endings
+-- and particles), and a stop word that is written like a name ("IT", "Will" inside a sentence), in lower case. In a query
+-- that consists of stop words, every word is an identifier.
+CREATE OR REPLACE FUNCTION recall_private.lexemes_of(
+    p_language regconfig, p_text text, p_limit int, OUT words text[], OUT identifiers boolean[]
+)
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_text text := recall_private.unchained(recall_private.folded(p_text));
     v_words text[] := tsvector_to_array(to_tsvector(p_language, recall_private.spaced(v_text)));
     v_compounds text[] := recall_private.compounds(v_text);
-    v_parts text[] := tsvector_to_array(to_tsvector(p_language, recall_private.compound_parts(v_compounds)));
+    v_parts text[] := '{}';
     v_wholes text[] := '{}';
-    v_hiragana text;
+    v_han text[] := '{}';
+    v_hiragana boolean := false;
+    v_names text[] := '{}';
 BEGIN
     IF octet_length(v_text) > length(v_text) THEN  -- ASCII has no such letters
-        v_words := v_words || ARRAY(
+        v_han := ARRAY(
             SELECT h.found[1] FROM regexp_matches(
                 left(v_text, 1000), '(?<![\u4E00-\u9FFF])[\u4E00-\u9FFF](?![\u4E00-\u9FFF])', 'g') h(found));
-        IF EXISTS (SELECT FROM unnest(v_words) u WHERE u !~ '[\u3041-\u3096]') THEN
-            v_hiragana := '^.?[\u3041-\u3096].?$';
-        END IF;
+        v_hiragana := v_text ~ '[\u3041-\u3096]';
+    END IF;
+    IF v_compounds <> '{}' THEN
+        v_parts := tsvector_to_array(to_tsvector(p_language, recall_private.compound_parts(v_compounds)));
     END IF;
     IF v_parts <> '{}' THEN
         v_wholes := tsvector_to_array(to_tsvector(p_language, array_to_string(v_compounds, ' ')));
     END IF;
-    -- Together with the tenant's mark, a longer lexeme does not fit into the text index.
-    RETURN QUERY SELECT u, u = ANY (v_wholes) AND u <> ALL (v_parts) OR coalesce(u ~ v_hiragana, false)
-    FROM (SELECT unnest(v_words) UNION SELECT unnest(v_parts)) x(u) WHERE octet_length(u) <= 2040
-    ORDER BY 1;
-    IF cardinality(v_words) > 0 AND (v_text = lower(v_text) OR v_text = upper(v_text)) THEN
-        RETURN;
+    words := v_words;
+    IF v_han <> '{}' OR v_hiragana OR v_parts <> '{}' OR octet_length(v_text) > 2040 OR cardinality(v_words) > p_limit THEN
+        -- Together with the tenant's mark, a longer lexeme does not fit into the text index.
+        SELECT array_agg(u ORDER BY u), array_agg(
+                   u = ANY (v_wholes) AND u <> ALL (v_parts)
+                   OR u ~ '^.?[\u3041-\u3096].?$' AND EXISTS (SELECT FROM unnest(v_words || v_han) o WHERE o !~ '[\u3041-\u3096]')
+                   ORDER BY u)
+        INTO words, identifiers
+        FROM (SELECT unnest(v_words || v_han) UNION SELECT unnest(v_parts)) x(u) WHERE octet_length(u) <= 2040;
     END IF;
-    RETURN QUERY
-    SELECT DISTINCT lower(t.token), true
-    FROM ts_parse('default', left(v_text, 2000)) WITH ORDINALITY t(kind, token, place)
-    WHERE (cardinality(v_words) = 0
-           OR t.token <> lower(t.token) AND (t.place > 1 OR length(t.token) > 1 AND t.token = upper(t.token)))
-      AND to_tsvector(p_language, t.token) = '' AND to_tsvector(recall_private.configuration('simple'), t.token) <> ''
-    LIMIT 16;
+    IF cardinality(v_words || v_han) = 0 OR v_text <> lower(v_text) AND v_text <> upper(v_text) THEN
+        v_names := ARRAY(
+            SELECT DISTINCT lower(t.token)
+            FROM ts_parse('default', left(v_text, 2000)) WITH ORDINALITY t(kind, token, place)
+            WHERE (cardinality(v_words || v_han) = 0
+                   OR t.token <> lower(t.token) AND (t.place > 1 OR length(t.token) > 1 AND t.token = upper(t.token)))
+              AND to_tsvector(p_language, t.token) = '' AND to_tsvector(recall_private.configuration('simple'), t.token) <> ''
+            LIMIT 16);
+    END IF;
+    identifiers := coalesce(identifiers, array_fill(false, ARRAY[cardinality(words)])) || array_fill(true, ARRAY[cardinality(v_names)]);
+    words := words || v_names;
+    IF cardinality(words) > p_limit THEN
+        words := words[:p_limit];
+        identifiers := identifiers[:p_limit];
+    END IF;
 END $$;
 
 -- one_edit_away: words of which this one may be a misspelling: with two neighbouring letters swapped; from six letters
@@ -194,104 +209,74 @@ BEGIN
         FROM (SELECT sum(pg_column_size(m.search_text)) AS bytes FROM recall.memory m WHERE m.tenant = p_tenant) t);
 END $$;
 
--- query_words: the words of a query in this tenant's language, rarest first, at most 16. `documents` of `total` counted
--- memories contain a word; `query` finds them; `share` is the part of the word's weight that a match is worth. `step` is
--- word (memories contain it), prefix or similar (it has substitutes), or unknown. If there are more than 16 words, at
--- most eight unknown ones precede the known ones. Substitutes by spelling are searched for the four longest. p_counts
--- are its tenant_counts.
+-- query_words: the words of a query in this tenant's language, rarest first, at most 16. `documents` memories contain a
+-- word, of those counted (p_counts are the tenant_counts); `queries` find them; `idfs` are the weights, of which
+-- substitutes are worth a part. `steps` is word (memories contain it), prefix or similar (it has substitutes), or unknown.
+-- If there are more than 16 words, at most eight unknown ones precede the known ones. Substitutes by spelling are searched
+-- for the four longest.
 CREATE OR REPLACE FUNCTION recall_private.query_words(
     p_tenant text, p_language regconfig, p_query text, p_counts recall.lexeme
-) RETURNS TABLE (
-    word text, documents bigint, total bigint, query tsquery, share double precision, step text
-)
-LANGUAGE plpgsql STABLE ROWS 8 AS $$
+) RETURNS recall.analyzed_query
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_total bigint := p_counts.documents;
     v_counted boolean := p_counts.word IS NOT NULL;
-    v_known text[];  -- all words of a small tenant
-    v_texts tsvector[];  -- all texts of a small tenant without statistics
+    v_asked record := recall_private.lexemes_of(p_language, p_query, CASE WHEN NOT v_counted THEN 64 END);
+    v_stock text[];  -- all words of a small tenant
+    -- All texts of a small tenant without statistics, whose words are counted now, so that rare ones weigh more from the
+    -- first search on.
+    v_texts tsvector[] := CASE WHEN NOT v_counted AND v_total <= 100 THEN recall_private.texts_of(p_tenant) END;
+    v_unknown int;
+    v_alike boolean;  -- whether an unknown word may have substitutes
+    v_longest text[];
+    q recall.analyzed_query;
 BEGIN
-    -- Without statistics, words are counted now, so that rare ones weigh more from the first search on.
-    IF v_total <= 100 AND NOT v_counted THEN
-        v_texts := recall_private.texts_of(p_tenant);
-    ELSIF v_total <= 100 THEN
-        v_known := ARRAY(SELECT l.word FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word > '' ORDER BY l.word LIMIT 201);
-        v_known := CASE WHEN cardinality(v_known) <= 200 THEN v_known END;
+    SELECT array_agg(k.word), array_agg(k.documents), array_agg(recall_private.lexeme_query(k.word)), array_agg(k.idf), sum(k.idf),
+           count(*) FILTER (WHERE k.documents = 0),
+           bool_or(k.documents = 0 AND CASE WHEN v_texts IS NULL THEN length(k.word) >= 4 ELSE EXISTS (
+               SELECT FROM unnest(v_texts) t WHERE t @@ recall_private.prefix_query(k.word)) END)
+    INTO q.words, q.documents, q.queries, q.idfs, q.idf_sum, v_unknown, v_alike
+    FROM (SELECT c.word, c.documents, recall_private.idf(c.documents, v_total) AS idf
+          FROM (SELECT w.word, w.identifier, CASE
+                    WHEN v_counted THEN coalesce((
+                        SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = w.word), 0)
+                    WHEN v_texts IS NULL THEN recall_private.document_frequency(p_tenant, w.word, 10000)
+                    ELSE (SELECT count(*) FROM unnest(v_texts) t WHERE t @@ recall_private.lexeme_query(w.word)) END AS documents
+                FROM unnest(v_asked.words, v_asked.identifiers) w(word, identifier) OFFSET 0) c
+          WHERE c.documents > 0 OR NOT c.identifier ORDER BY c.documents, c.word) k;
+    IF q.words IS NULL THEN
+        RETURN q;
     END IF;
-    RETURN QUERY
-    WITH asked AS MATERIALIZED (
-        SELECT w.word, w.identifier,
-               CASE WHEN v_counted THEN coalesce(l.documents, 0)
-                    WHEN v_texts IS NOT NULL THEN (
-                        SELECT count(*) FROM unnest(v_texts) t WHERE t @@ recall_private.lexeme_query(w.word))
-                    ELSE recall_private.document_frequency(p_tenant, w.word, 10000) END AS documents
-        FROM (SELECT * FROM recall_private.lexemes_of(p_language, p_query) LIMIT CASE WHEN NOT v_counted THEN 64 END) w
-        LEFT JOIN recall.lexeme l ON v_counted AND l.tenant = p_tenant AND l.word = w.word
-    ), missing AS MATERIALIZED (
-        SELECT a.word, row_number() OVER (ORDER BY a.word) AS place,
-               row_number() OVER (ORDER BY length(a.word) DESC, a.word) AS by_length
-        FROM asked a WHERE a.documents = 0 AND NOT a.identifier
-    ), chosen AS MATERIALIZED (
-        SELECT c.word, c.documents, c.by_length
-        FROM (
-            SELECT a.word, a.documents, NULL::bigint AS by_length, 0 AS place FROM asked a WHERE a.documents > 0
-            UNION ALL SELECT m.word, 0, m.by_length, m.place FROM missing m) c
-        ORDER BY c.place > 8, c.documents, c.word LIMIT 16
-    ), stood_in AS (
-        SELECT c.word, r.*
-        FROM (SELECT * FROM chosen k
-              -- In a small tenant, most words have nothing like them, which one pass over its words or texts shows.
-              WHERE k.documents = 0
-                AND (v_known IS NULL OR EXISTS (
-                    SELECT FROM unnest(v_known) o(word) WHERE recall_private.may_stand_for(o.word, k.word)))
-                AND (v_texts IS NULL OR EXISTS (
-                    SELECT FROM unnest(v_texts) t WHERE t @@ recall_private.prefix_query(k.word))) OFFSET 0) c
-        CROSS JOIN LATERAL recall_private.word_substitutes(p_tenant, c.word, v_counted, c.by_length <= 4) r
-    )
-    SELECT c.word, coalesce(r.documents, c.documents), v_total,
-           -- The word itself is included, because a memory stored since the count may contain it.
-           coalesce(recall_private.lexeme_query(c.word) || r.query, recall_private.lexeme_query(c.word)),
-           coalesce(r.share, 1), coalesce(r.step, CASE WHEN c.documents > 0 THEN 'word' ELSE 'unknown' END)
-    FROM chosen c LEFT JOIN stood_in r ON r.word = c.word
-    ORDER BY 2, 1;
-END $$;
-
--- hint_query: a tsquery for memories that contain every hint, as a phrase of the tenant's language or as it is written.
--- NULL for NULL. Raises an error for an empty list and for a hint without words.
-CREATE OR REPLACE FUNCTION recall_private.hint_query(p_tenant text, p_hints text[]) RETURNS tsquery
-LANGUAGE plpgsql STABLE
-SET client_min_messages = warning AS $$
-DECLARE
-    v_language regconfig := recall_private.text_configuration(p_tenant);
-    v_hint text;
-    v_phrase tsquery;
-    v_written tsquery;
-    v_all tsquery;
-BEGIN
-    IF p_hints IS NULL THEN
-        RETURN NULL;
-    ELSIF cardinality(p_hints) NOT BETWEEN 1 AND 32 THEN
-        PERFORM recall_private.raise_invalid(format('There are %s hints; give 1 to 32, or none at all.', cardinality(p_hints)));
+    q.body_length := p_counts.body_length;
+    IF NOT v_alike AND cardinality(q.words) <= 16 THEN
+        q.steps := array_fill(text 'unknown', ARRAY[v_unknown]) || array_fill(text 'word', ARRAY[cardinality(q.words) - v_unknown]);
+        RETURN q;
     END IF;
-    FOREACH v_hint IN ARRAY p_hints LOOP
-        IF coalesce(btrim(v_hint, E' \t\r\n'), '') = '' THEN
-            PERFORM recall_private.raise_invalid('A hint is empty.', 'Name a term that must occur.');
-        ELSIF length(v_hint) > 1000 THEN
-            PERFORM recall_private.raise_invalid(
-                format('A hint has %s characters; the limit is 1,000.', length(v_hint)),
-                'Name a term that must occur.');
-        END IF;
-        v_phrase := phraseto_tsquery(v_language, recall_private.spaced(recall_private.folded(v_hint)));
-        v_written := phraseto_tsquery(recall_private.configuration('simple'), recall_private.spaced(recall_private.folded(v_hint)));
-        IF numnode(v_phrase) = 0 AND (numnode(v_written) = 0 OR NOT EXISTS (
-            SELECT FROM recall.memory m
-            WHERE recall_private.tenant_words(m.tenant, m.search_text) @@ recall_private.tenant_query(p_tenant, v_written)
-              AND m.tenant || '' = p_tenant)) THEN
-            PERFORM recall_private.raise_invalid(
-                format('The hint %L has only stop words or punctuation.', left(v_hint, 100)),
-                'Name a term that must occur.');
-        END IF;
-        v_all := coalesce(v_all && (v_phrase || v_written), v_phrase || v_written);
-    END LOOP;
-    RETURN v_all;
+    v_longest := ARRAY(SELECT u FROM unnest(q.words[:v_unknown]) u ORDER BY length(u) DESC, u LIMIT 4);
+    IF v_counted AND v_total <= 100 THEN
+        v_stock := ARRAY(SELECT l.word FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word > '' ORDER BY l.word LIMIT 201);
+        v_stock := CASE WHEN cardinality(v_stock) <= 200 THEN v_stock END;
+    END IF;
+    SELECT array_agg(w.word), array_agg(w.step), array_agg(w.documents), array_agg(w.query),
+           array_agg(w.share * w.idf), sum(w.idf)
+    INTO q.words, q.steps, q.documents, q.queries, q.idfs, q.idf_sum
+    FROM (
+        SELECT c.word, coalesce(r.documents, c.documents) AS documents, coalesce(r.share, 1) AS share,
+               coalesce(r.step, CASE WHEN c.documents > 0 THEN 'word' ELSE 'unknown' END) AS step,
+               -- The word itself is included, because a memory stored since the count may contain it.
+               recall_private.lexeme_query(c.word) || coalesce(r.query, '') AS query,
+               recall_private.idf(coalesce(r.documents, c.documents), v_total) AS idf
+        FROM (SELECT u.word, q.documents[array_position(q.words, u.word)] AS documents
+              FROM unnest((q.words[:least(v_unknown, 8)] || q.words[v_unknown + 1:] || q.words[9:v_unknown])[:16]) u(word)
+              OFFSET 0) c
+        LEFT JOIN LATERAL (
+            SELECT s.* FROM recall_private.word_substitutes(p_tenant, c.word, v_counted, c.word = ANY (v_longest)) s
+            -- In a small tenant, most words have nothing like them, which one pass over its words or texts shows.
+            WHERE c.documents = 0
+              AND (v_stock IS NULL OR EXISTS (
+                  SELECT FROM unnest(v_stock) o(word) WHERE recall_private.may_stand_for(o.word, c.word)))
+              AND (v_texts IS NULL OR EXISTS (
+                  SELECT FROM unnest(v_texts) t WHERE t @@ recall_private.prefix_query(c.word))) OFFSET 0) r ON true
+        ORDER BY 2, 1) w;
+    RETURN q;
 END $$;

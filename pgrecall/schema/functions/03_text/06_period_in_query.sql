@@ -272,14 +272,6 @@ BEGIN
     RETURN v_found;
 END $$;
 
--- hint_of_time: a regular expression that every query with a period matches.
-CREATE OR REPLACE FUNCTION recall_private.hint_of_time() RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN '\d{4}|\m(jan|feb|mar|m.rz|ma[iy]|apr|abr|ju[nl]|aug|ago|sep|o[ck]t|nov|de[cz]|di[ce]|ener|enero|last|past|prev|this|letzt|verg|'
-    'diese|est[ea]\M|seman|a.o|mes|veran|primav|oto|invie|yester|today|tonight|heute|gestern|vorge|ayer|antea|hoy|vor\M|hace|quart|'
-    'trimes|summer|winter|spring|autumn|fall|somm|herb|fr.h|q[1-4]\M)|\m(mon|tues|wednes|thurs|fri|satur|sun)day'
-    '|\m(mon|diens|donners|frei|sams|sonn)tag|mittwoch|lunes|martes|mi.rcoles|jueves|viernes|s.bado|domingo';
-
 -- period_of_days: these days as a period. If the period is open, p_days is the length of what the query names.
 CREATE OR REPLACE FUNCTION recall_private.period_of_days(p_since date, p_until date, p_days int, p_words text[])
 RETURNS recall.period

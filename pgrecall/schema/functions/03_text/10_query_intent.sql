@@ -227,8 +227,8 @@ CREATE OR REPLACE FUNCTION recall_private.query_intent(p_query text) RETURNS rec
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_words tsvector := to_tsvector('pg_catalog.simple', left(p_query, 1000));
-    v_requests boolean := v_words @@ recall_private.request_words();
-    v_recalls boolean := v_words @@ recall_private.recall_words();
+    v_requests boolean;
+    v_recalls boolean;
     v_intent recall.query_intent;
 BEGIN
     v_intent.about_questions := v_words @@ recall_private.asked_words() AND NOT (
@@ -239,11 +239,17 @@ BEGIN
         WHEN v_words @@ recall_private.user_words() THEN 'user' END;
     v_intent.about_past := v_words @@ recall_private.past_words();
     v_intent.in_past := lower(left(p_query, 1000)) ~ recall_private.past_tense_pattern();
-    v_intent.seeks := CASE
-        WHEN v_words @@ recall_private.directive_query_words() THEN 'request'
-        WHEN v_intent.about_questions OR v_intent.speaker IS NOT NULL OR v_words @@ recall_private.did_words() THEN 'recall'
-        WHEN v_words @@ recall_private.advice_words() OR v_requests > v_recalls THEN 'request'
-        WHEN v_recalls > v_requests OR recall_private.asks_about_someone(p_query, v_words) THEN 'recall' END;
+    IF v_words @@ recall_private.directive_query_words() THEN
+        v_intent.seeks := 'request';
+    ELSIF v_intent.about_questions OR v_intent.speaker IS NOT NULL OR v_words @@ recall_private.did_words() THEN
+        v_intent.seeks := 'recall';
+    ELSE
+        v_requests := v_words @@ recall_private.request_words();
+        v_recalls := v_words @@ recall_private.recall_words();
+        v_intent.seeks := CASE
+            WHEN v_words @@ recall_private.advice_words() OR v_requests > v_recalls THEN 'request'
+            WHEN v_recalls > v_requests OR recall_private.asks_about_someone(p_query, v_words) THEN 'recall' END;
+    END IF;
     v_intent.asks_number := v_words @@ recall_private.number_words();
     v_intent.needs_context := length(p_query) <= 120 AND v_words @@ recall_private.reference_words()
         AND NOT recall_private.has_topic(v_words);

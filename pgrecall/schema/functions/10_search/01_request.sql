@@ -133,6 +133,46 @@ BEGIN
     RETURN f;
 END $$;
 
+-- hint_query: a tsquery for memories that contain every hint, as a phrase of the tenant's language or as it is written.
+-- NULL for NULL. Raises an error for an empty list and for a hint without words.
+CREATE OR REPLACE FUNCTION recall_private.hint_query(p_tenant text, p_hints text[]) RETURNS tsquery
+LANGUAGE plpgsql STABLE
+SET client_min_messages = warning AS $$
+DECLARE
+    v_language regconfig := recall_private.text_configuration(p_tenant);
+    v_hint text;
+    v_phrase tsquery;
+    v_written tsquery;
+    v_all tsquery;
+BEGIN
+    IF p_hints IS NULL THEN
+        RETURN NULL;
+    ELSIF cardinality(p_hints) NOT BETWEEN 1 AND 32 THEN
+        PERFORM recall_private.raise_invalid(format('There are %s hints; give 1 to 32, or none at all.', cardinality(p_hints)));
+    END IF;
+    FOREACH v_hint IN ARRAY p_hints LOOP
+        IF coalesce(btrim(v_hint, E' \t\r\n'), '') = '' THEN
+            PERFORM recall_private.raise_invalid('A hint is empty.', 'Name a term that must occur.');
+        ELSIF length(v_hint) > 1000 THEN
+            PERFORM recall_private.raise_invalid(
+                format('A hint has %s characters; the limit is 1,000.', length(v_hint)),
+                'Name a term that must occur.');
+        END IF;
+        v_phrase := phraseto_tsquery(v_language, recall_private.spaced(recall_private.folded(v_hint)));
+        v_written := phraseto_tsquery(recall_private.configuration('simple'), recall_private.spaced(recall_private.folded(v_hint)));
+        IF numnode(v_phrase) = 0 AND (numnode(v_written) = 0 OR NOT EXISTS (
+            SELECT FROM recall.memory m
+            WHERE recall_private.tenant_words(m.tenant, m.search_text) @@ recall_private.tenant_query(p_tenant, v_written)
+              AND m.tenant || '' = p_tenant)) THEN
+            PERFORM recall_private.raise_invalid(
+                format('The hint %L has only stop words or punctuation.', left(v_hint, 100)),
+                'Name a term that must occur.');
+        END IF;
+        v_all := coalesce(v_all && (v_phrase || v_written), v_phrase || v_written);
+    END LOOP;
+    RETURN v_all;
+END $$;
+
 -- check_metadata_filter: raises an error unless this is a JSON object of at most 10,000 bytes.
 CREATE OR REPLACE FUNCTION recall_private.check_metadata_filter(p_metadata jsonb) RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$

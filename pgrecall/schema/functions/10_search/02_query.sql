@@ -106,14 +106,12 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.relevance_model_of(p_tenant text, p_embedder text, p_profiles text[])
 RETURNS recall.relevance_model
 LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    v_model recall.relevance_model;
 BEGIN
-    SELECT r.* INTO v_model FROM recall.relevance_model r
-    WHERE r.tenant IN (p_tenant, '*') AND r.embedder IN (coalesce(p_embedder, '*'), '*')
-      AND r.profile = ANY (p_profiles)
-    ORDER BY array_position(p_profiles, r.profile), r.tenant = '*', r.embedder = '*' LIMIT 1;
-    RETURN v_model;
+    RETURN (
+        SELECT (array_agg(r ORDER BY array_position(p_profiles, r.profile), r.tenant = '*', r.embedder = '*'))[1]
+        FROM recall.relevance_model r
+        WHERE r.tenant IN (p_tenant, '*') AND r.embedder IN (coalesce(p_embedder, '*'), '*')
+          AND r.profile = ANY (p_profiles));
 END $$;
 
 -- relevance_model_for_search: the coefficients of a search: those of the profile that it names, else of the profile of
@@ -157,31 +155,35 @@ LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_language regconfig := recall_private.text_configuration(p_tenant);
     v_wordless boolean;
-    q recall.analyzed_query;
+    v_named boolean;
+    v_authors boolean;
+    v_phrases text[];
+    q recall.analyzed_query := recall_private.query_words(p_tenant, v_language, p_query, p_counts);
 BEGIN
-    SELECT array_agg(w.word), array_agg(w.step), array_agg(w.documents), array_agg(w.query),
-           array_agg(w.share * recall_private.idf(w.documents, w.total)), sum(recall_private.idf(w.documents, w.total))
-    INTO q.words, q.steps, q.documents, q.queries, q.idfs, q.idf_sum
-    FROM recall_private.query_words(p_tenant, v_language, p_query, p_counts) w;
-    q.body_length := CASE WHEN q.words IS NOT NULL THEN p_counts.body_length END;
-
     IF NOT p_named AND q.words IS NOT NULL THEN
         RETURN q;
     END IF;
-    SELECT array_agg(n.memory_id) FILTER (WHERE n.memory_id IS NOT NULL),
-           array_agg(n.similarity) FILTER (WHERE n.memory_id IS NOT NULL),
-           array_agg(n.whole) FILTER (WHERE n.memory_id IS NOT NULL),
-           array_agg(n.rank) FILTER (WHERE n.memory_id IS NOT NULL),
-           array_agg(recall_private.plain(n.phrase)) FILTER (WHERE n.memory_id IS NULL)
-    INTO q.named_ids, q.likeness, q.whole, q.name_ranks, q.authors
-    FROM (
-        SELECT x.*, dense_rank() OVER (PARTITION BY x.memory_id IS NULL ORDER BY x.similarity DESC) AS rank
+    v_named := recall_private.may_name(p_tenant, p_query);
+    v_authors := recall_private.has_authors(p_tenant);
+    IF v_named OR v_authors THEN
+        v_phrases := recall_private.query_phrases(p_query);
+    END IF;
+    IF v_authors THEN
+        q.authors := nullif(recall_private.plain_texts(
+            recall_private.authors_in_query(p_tenant, v_language, v_phrases)), '{}');
+    END IF;
+    IF v_named THEN
+        SELECT array_agg(n.memory_id), array_agg(n.similarity), array_agg(n.whole), array_agg(n.rank)
+        INTO q.named_ids, q.likeness, q.whole, q.name_ranks
         FROM (
-            SELECT i.phrase, i.memory_id, i.similarity, i.whole
-            FROM recall_private.names_in_query(p_tenant, v_language, p_query, ARRAY(
-                SELECT k.word FROM unnest(q.words, q.steps) k(word, step) WHERE k.step <> 'word')) i
-            UNION ALL SELECT NULL, m.id, 1, true
-            FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = btrim(p_query)) x) n;
+            SELECT x.*, dense_rank() OVER (ORDER BY x.similarity DESC) AS rank
+            FROM (
+                SELECT i.memory_id, i.similarity, i.whole
+                FROM recall_private.names_in_query(p_tenant, v_language, p_query, ARRAY(
+                    SELECT k.word FROM unnest(q.words, q.steps) k(word, step) WHERE k.step <> 'word'), v_phrases) i
+                UNION ALL SELECT m.id, 1, true
+                FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = btrim(p_query)) x) n;
+    END IF;
 
     IF q.words IS NULL AND q.named_ids IS NULL THEN
         v_wordless := to_tsvector(recall_private.configuration('simple'), recall_private.spaced(recall_private.folded(p_query))) = '';

@@ -3,13 +3,17 @@
 -- differs_in_one_place: whether the words of this text that the other text lacks stand together, with none of the words
 -- that both have between them: a value that was replaced, and not another thing with a value of its own.
 CREATE OR REPLACE FUNCTION recall_private.differs_in_one_place(p_text tsvector, p_other text[]) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT NOT coalesce(bool_or(w.shared AND w.position BETWEEN w.first AND w.last), false)
-    FROM (SELECT x.*, min(x.position) FILTER (WHERE NOT x.shared) OVER () AS first,
-                 max(x.position) FILTER (WHERE NOT x.shared) OVER () AS last
-          FROM (SELECT u.lexeme = ANY (p_other) AS shared, p AS position
-                FROM unnest(p_text) u CROSS JOIN LATERAL unnest(u.positions) p) x) w
-$$;
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    v_own tsvector := ts_delete(p_text, p_other);
+    v_first int;
+    v_last int;
+BEGIN
+    SELECT min(p), max(p) INTO v_first, v_last FROM unnest(v_own) u CROSS JOIN LATERAL unnest(u.positions) p;
+    RETURN NOT EXISTS (
+        SELECT FROM unnest(ts_delete(p_text, tsvector_to_array(v_own))) u CROSS JOIN LATERAL unnest(u.positions) p
+        WHERE p BETWEEN v_first AND v_last);
+END $$;
 
 -- newer_statements: for each of these memories (best first) the newest one among them that states the same with another
 -- value: texts of at most 20 words, whose vectors have a cosine of at least 0.6, which share three words in ten, and of
@@ -31,28 +35,22 @@ DECLARE
 BEGIN
     -- Words first: most searches have no such pair, and read no vector.
     WITH one AS MATERIALIZED (
-        SELECT u.id, u.log_odds, u.held, m.*
-        FROM unnest(p_ids, p_log_odds, p_held) u(id, log_odds, held)
-        CROSS JOIN LATERAL (
-            SELECT k.happened_at, k.embedded_with, w.said, tsvector_to_array(w.said) AS words FROM recall.memory k
-            CROSS JOIN LATERAL (SELECT ts_filter(k.search_text, '{a,c}') AS said OFFSET 0) w  -- title and body
-            WHERE k.tenant = p_tenant AND k.id = u.id AND length(w.said) <= 20
-              AND NOT recall_private.says_nothing(coalesce(k.speech_act, '')) OFFSET 0) m
-    ), word AS MATERIALIZED (
-        SELECT o.id, o.held, w AS word FROM one o CROSS JOIN LATERAL unnest(o.words) w
-    ), alike AS (
-        SELECT a.id AS older, b.id AS newer, count(*) AS shared
-        FROM word a JOIN word b ON b.word = a.word AND b.held = a.held AND b.id <> a.id
-        GROUP BY a.id, b.id
+        SELECT k.id, array_position(p_ids, k.id) AS place, k.happened_at, k.embedded_with, w.said,
+               tsvector_to_array(w.said) AS words
+        FROM recall.memory k
+        CROSS JOIN LATERAL (SELECT ts_filter(k.search_text, '{a,c}') AS said OFFSET 0) w  -- title and body
+        WHERE k.tenant = p_tenant AND k.id = ANY (p_ids) AND length(w.said) <= 20
+          AND NOT recall_private.says_nothing(coalesce(k.speech_act, ''))
     )
-    SELECT array_agg(o.id), array_agg(n.id), array_agg(o.log_odds), array_agg(n.happened_at),
-           array_agg(n.happened_at > o.happened_at AND n.log_odds >= o.log_odds - p_gap)
+    SELECT array_agg(o.id), array_agg(n.id), array_agg(p_log_odds[o.place]), array_agg(n.happened_at),
+           array_agg(n.happened_at > o.happened_at AND p_log_odds[n.place] >= p_log_odds[o.place] - p_gap)
     INTO v_older, v_newer, v_log_odds, v_at, v_follows
-    FROM alike s
-    JOIN one o ON o.id = s.older
-    JOIN one n ON n.id = s.newer AND (n.happened_at, n.id) > (o.happened_at, o.id) AND n.embedded_with = o.embedded_with
-    WHERE s.shared >= 0.3 * (cardinality(o.words) + cardinality(n.words) - s.shared)
-      AND s.shared < cardinality(n.words) AND recall_private.differs_in_one_place(o.said, n.words);
+    FROM one o
+    JOIN one n ON (n.happened_at, n.id) > (o.happened_at, o.id) AND n.embedded_with = o.embedded_with
+        AND p_held[n.place] = p_held[o.place]
+    CROSS JOIN LATERAL (SELECT length(o.said) - length(ts_delete(o.said, n.words)) AS shared OFFSET 0) s
+    WHERE s.shared >= 0.3 * (length(o.said) + length(n.said) - s.shared)
+      AND s.shared < length(n.said) AND recall_private.differs_in_one_place(o.said, n.words);
     IF NOT true = ANY (coalesce(v_follows, '{}')) THEN
         RETURN;
     END IF;
