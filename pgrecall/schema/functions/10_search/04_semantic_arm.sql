@@ -33,8 +33,10 @@ CREATE OR REPLACE FUNCTION recall_private.nearest_by_scan(
     OUT ids bigint[], OUT distances double precision[]
 )
 LANGUAGE plpgsql STABLE
--- The index contains the vectors, so an index-only scan is best, whatever random_page_cost says.
-SET random_page_cost = 1.1 AS $$
+-- The index contains the vectors, so an index-only scan is best, whatever random_page_cost says, and however small the
+-- table was when the plan was made.
+SET random_page_cost = 1.1
+SET enable_seqscan = off AS $$
 DECLARE
     v_archived boolean[] := CASE WHEN p_archived THEN ARRAY[false, true] ELSE ARRAY[false] END;
 BEGIN
