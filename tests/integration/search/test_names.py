@@ -20,7 +20,8 @@ def names(sql: Query, question: str, unknown: Sequence[str] = ()) -> dict[tuple[
         "WITH c AS (SELECT recall_private.text_configuration('acme') AS language) "
         "SELECT n.phrase, n.memory_id, n.similarity "
         "FROM c, recall_private.names_in_query('acme', c.language, %s, %s::text[]) n UNION ALL "
-        "SELECT unnest(recall_private.authors_in_query('acme', c.language, recall_private.query_phrases(%s))), NULL, 1 FROM c",
+        "SELECT a, NULL, 1 FROM c, "
+        "unnest(recall_private.authors_in_query('acme', c.language, recall_private.query_phrases(%s))) a",
         (question, list(unknown), question),
     )
     return {(row["phrase"], row["memory_id"]): row["similarity"] for row in rows}

@@ -139,6 +139,8 @@ def test_at_most_sixteen_words_are_asked_for(sql: Query) -> None:
 def test_stop_words_alone_are_no_words(sql: Query, harbour: dict[str, int]) -> None:
     assert words(sql, "what is the") == {}
     assert words(sql, "?!") == {}
+    assert words(sql, "the " * 700) == {}
+    assert words(sql, "x" * 2045) == {}  # too long for the text index
 
 
 # What is written like a name

@@ -51,7 +51,7 @@ BEGIN
     words := v_words;
     IF v_han <> '{}' OR v_hiragana OR v_parts <> '{}' OR octet_length(v_text) > 2040 OR cardinality(v_words) > p_limit THEN
         -- Together with the tenant's mark, a longer lexeme does not fit into the text index.
-        SELECT array_agg(u ORDER BY u), array_agg(
+        SELECT coalesce(array_agg(u ORDER BY u), '{}'), array_agg(
                    u = ANY (v_wholes) AND u <> ALL (v_parts)
                    OR u ~ '^.?[\u3041-\u3096].?$' AND EXISTS (SELECT FROM unnest(v_words || v_han) o WHERE o !~ '[\u3041-\u3096]')
                    ORDER BY u)

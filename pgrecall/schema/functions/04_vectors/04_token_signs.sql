@@ -16,10 +16,10 @@ BEGIN
     ELSIF jsonb_array_length(p_tokens) > 32 THEN
         RETURN format('it has the signs of %s tokens, more than 32', jsonb_array_length(p_tokens));
     END IF;
-    SELECT bool_and(jsonb_typeof(t.token) = 'string' AND t.signs ~ '^x[0-9a-f]+$' AND length(t.signs) <= 257),
-           min(length(t.signs)) = max(length(t.signs))
+    SELECT bool_and(jsonb_typeof(t) = 'string' AND t #>> '{}' ~ '^x[0-9a-f]+$' AND length(t #>> '{}') <= 257),
+           count(DISTINCT length(t #>> '{}')) <= 1
     INTO v_read, v_even
-    FROM (SELECT e AS token, e #>> '{}' AS signs FROM jsonb_array_elements(p_tokens) e OFFSET 0) t;
+    FROM jsonb_array_elements(p_tokens) t;
     IF NOT v_read THEN
         RETURN 'its token signs are not all x and 1 to 256 hexadecimal digits';
     ELSIF NOT v_even THEN
