@@ -31,41 +31,27 @@ BEGIN
     + coalesce(p_idfs[16] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[16]))), 0) END;
 END $$;
 
--- strength_of_words: lexical_strength with the first eight words and their idfs apart, because reading an element of an
--- array costs a third as much as ts_rank. It is one expression, so that it can be inlined; p_weights has to be a column.
--- Its CASEs are nested, because few queries have many words.
-CREATE OR REPLACE FUNCTION recall_private.strength_of_words(
-    p_text tsvector, p_weights real[], p_words tsquery[], p_idfs double precision[],
-    w1 tsquery, w2 tsquery, w3 tsquery, w4 tsquery, w5 tsquery, w6 tsquery, w7 tsquery, w8 tsquery,
-    i1 double precision, i2 double precision, i3 double precision, i4 double precision,
-    i5 double precision, i6 double precision, i7 double precision, i8 double precision
-) RETURNS double precision
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN 2.2 * (
-    coalesce(i1 * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, w1))), 0)
-    + coalesce(i2 * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, w2))), 0)
-    + coalesce(i3 * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, w3))), 0)
-    + coalesce(i4 * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, w4))), 0)
-    + CASE WHEN w5 IS NULL THEN 0 ELSE
-    coalesce(i5 * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, w5))), 0)
-    + coalesce(i6 * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, w6))), 0)
-    + coalesce(i7 * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, w7))), 0)
-    + coalesce(i8 * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, w8))), 0)
-    + CASE WHEN p_words[9] IS NULL THEN 0
-      ELSE recall_private.strength_of_more_words(p_text, p_weights, p_words, p_idfs) END END);
-
 -- lexical_strength: the weight of the query's words in one memory with these field_weights: the BM25 sum over up to 16
 -- words of idf (k + 1) x / (x + k), k = 1.2. x is 1 for one occurrence in a body of mean length, and at most 1.64 for
 -- many (ts_rank, times four pi squared / 6). So a word counts 1 to 1.27 times its idf there, and at most 1.86 times in a
--- short body. Inlined; p_weights has to be a column.
+-- short body. It is one expression, so that it can be inlined; p_weights has to be a column. Its CASEs are nested,
+-- because few queries have many words.
 CREATE OR REPLACE FUNCTION recall_private.lexical_strength(
     p_text tsvector, p_weights real[], p_words tsquery[], p_idfs double precision[]
 ) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN recall_private.strength_of_words(
-    p_text, p_weights, p_words, p_idfs,
-    p_words[1], p_words[2], p_words[3], p_words[4], p_words[5], p_words[6], p_words[7], p_words[8],
-    p_idfs[1], p_idfs[2], p_idfs[3], p_idfs[4], p_idfs[5], p_idfs[6], p_idfs[7], p_idfs[8]);
+RETURN 2.2 * (
+    coalesce(p_idfs[1] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[1]))), 0)
+    + coalesce(p_idfs[2] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[2]))), 0)
+    + coalesce(p_idfs[3] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[3]))), 0)
+    + coalesce(p_idfs[4] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[4]))), 0)
+    + CASE WHEN p_words[5] IS NULL THEN 0 ELSE
+    coalesce(p_idfs[5] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[5]))), 0)
+    + coalesce(p_idfs[6] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[6]))), 0)
+    + coalesce(p_idfs[7] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[7]))), 0)
+    + coalesce(p_idfs[8] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[8]))), 0)
+    + CASE WHEN p_words[9] IS NULL THEN 0
+      ELSE recall_private.strength_of_more_words(p_text, p_weights, p_words, p_idfs) END END);
 
 -- lexical_gate: the query by which the lexical arm reads memories, made of these words (rarest first, each a query).
 -- `gate` matches each of the rarest words, up to 100 memories in total. A further word is matched only together with one
@@ -93,23 +79,11 @@ BEGIN
     END LOOP;
 END $$;
 
--- asks_nothing: whether passes_any decides which memories certainly pass this filter. Inlined.
-CREATE OR REPLACE FUNCTION recall_private.asks_nothing(f recall.search_filter) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN NOT recall_private.narrows(f) AND num_nonnulls(f.until, f.terms, f.conversation) = 0;
-
--- passes_any: whether a memory passes every filter that asks_nothing. To read the filter itself costs ten times as much.
--- Inlined.
-CREATE OR REPLACE FUNCTION recall_private.passes_any(m recall.memory) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN m.archived_at IS NULL AND m.superseded_by IS NULL
-    AND m.valid_from IS NULL AND m.valid_until IS NULL AND m.expires_at IS NULL;
-
 -- memories_matching: of up to p_read memories, except p_except, that match this query and pass the filter, the p_pool
--- with the greatest lexical_strength, strongest first. p_open tells that the filter asks_nothing.
+-- with the greatest lexical_strength, strongest first.
 CREATE OR REPLACE FUNCTION recall_private.memories_matching(
     p_tenant text, p_query tsquery, p_except bigint[], p_read int, p_pool int, p_words tsquery[],
-    p_idfs double precision[], p_mean double precision, p_filter recall.search_filter, p_open boolean,
+    p_idfs double precision[], p_mean double precision, p_filter recall.search_filter,
     OUT ids bigint[], OUT strengths double precision[]
 )
 LANGUAGE plpgsql STABLE AS $$
@@ -119,20 +93,14 @@ BEGIN
     -- `tenant || ''` hides the tenant from the planner, which would otherwise read all of its rows by index.
     SELECT coalesce(array_agg(b.id), '{}'), coalesce(array_agg(b.strength), '{}') INTO ids, strengths
     FROM (
-        SELECT h.id, recall_private.strength_of_words(
-                   h.search_text, h.weights, p_words, p_idfs, q.w1, q.w2, q.w3, q.w4, q.w5, q.w6, q.w7, q.w8,
-                   q.i1, q.i2, q.i3, q.i4, q.i5, q.i6, q.i7, q.i8) AS strength
-        FROM (SELECT p_words[1] AS w1, p_words[2] AS w2, p_words[3] AS w3, p_words[4] AS w4,
-                     p_words[5] AS w5, p_words[6] AS w6, p_words[7] AS w7, p_words[8] AS w8,
-                     p_idfs[1] AS i1, p_idfs[2] AS i2, p_idfs[3] AS i3, p_idfs[4] AS i4,
-                     p_idfs[5] AS i5, p_idfs[6] AS i6, p_idfs[7] AS i7, p_idfs[8] AS i8 OFFSET 0) q
-        CROSS JOIN (
+        SELECT h.id, recall_private.lexical_strength(h.search_text, h.weights, p_words, p_idfs) AS strength
+        FROM (
             SELECT m.id, recall_private.read_once(m.search_text) AS search_text, recall_private.field_weights(
                        recall_private.indexed_length(m.body, 10000), recall_private.indexed_length(m.context, 10000),
                        p_mean) AS weights
             FROM recall.memory m
             WHERE recall_private.tenant_words(m.tenant, m.search_text) @@ v_query AND m.tenant || '' = p_tenant
-              AND (p_open AND recall_private.passes_any(m) OR recall_private.passes_filter(m, p_filter))
+              AND recall_private.passes_filter(m, p_filter)
               AND m.id <> ALL (p_except)
             LIMIT p_read) h
         ORDER BY 2 DESC, 1 LIMIT p_pool) b;
@@ -179,7 +147,6 @@ DECLARE
     v_read record := recall_private.lexical_gate(p_words, p_documents);
     v_gate tsquery := v_read.gate;
     v_rest int := v_read.rest;
-    v_open boolean := false;
     v_sorted int := 0;  -- how many of the ids are in order
 BEGIN
     ids := '{}';
@@ -187,13 +154,9 @@ BEGIN
     IF v_gate IS NULL AND p_documents[1] BETWEEN 2001 AND 10000 AND cardinality(p_words) > 1 THEN
         v_gate := recall_private.all_of(p_words);
     END IF;
-    -- To find it out costs as much as to read the filter for some ten memories.
-    IF p_documents[cardinality(p_documents)] > 30 THEN
-        v_open := recall_private.asks_nothing(p_filter);
-    END IF;
     IF v_gate IS NOT NULL THEN
         v_read := recall_private.memories_matching(
-            p_tenant, v_gate, '{}', p_pool * 20, p_pool, p_words, p_idfs, p_mean, p_filter, v_open);
+            p_tenant, v_gate, '{}', p_pool * 20, p_pool, p_words, p_idfs, p_mean, p_filter);
         ids := v_read.ids;
         strengths := v_read.strengths;
         v_sorted := cardinality(ids);
@@ -210,7 +173,7 @@ BEGIN
         v_read := recall_private.memories_matching(
             p_tenant, p_words[v_rest], ids,
             -- If they are few, all are read, because lexical_strength differs.
-            p_pool * CASE WHEN p_documents[v_rest] <= 400 THEN 8 ELSE 1 END, p_pool, p_words, p_idfs, p_mean, p_filter, v_open);
+            p_pool * CASE WHEN p_documents[v_rest] <= 400 THEN 8 ELSE 1 END, p_pool, p_words, p_idfs, p_mean, p_filter);
         ids := ids || v_read.ids;
         strengths := strengths || v_read.strengths;
     END IF;
