@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 
 import pytest
@@ -59,36 +58,3 @@ def test_what_a_gate_reads_by_is_bounded(sql: Query, documents: list[int]) -> No
     assert sum(documents[: rest - 1]) <= ALONE
     assert mentioned <= set(range(1, affordable + 3))
     assert bool(mentioned) == (affordable > 0 and (rest > 1 or len(documents) > 1))
-
-
-FLAGS = {
-    "include_archived", "include_superseded", "include_invalid", "as_of", "moment", "archived_as_of",
-    "superseded_as_of",
-}  # fmt: skip
-"""Attributes of a filter that only concern memories with a state or a date."""
-SAMPLES = {"metadata": {}, "since": "2026-01-01", "until": "2026-01-01", "terms": "'word'"}
-
-
-def is_true(sql: Query, function: str, argument: str, value: Mapping[str, object]) -> bool:
-    made = f"jsonb_populate_record(NULL::recall.{argument}, %s::jsonb)"
-    [row] = sql(f"SELECT recall_private.{function}({made}) AS found", (json.dumps(value),))
-    return bool(row["found"])
-
-
-def test_a_filter_that_asks_for_something_is_read_for_every_memory(sql: Query) -> None:
-    names = {
-        row["attname"]
-        for row in sql("SELECT attname FROM pg_attribute WHERE attrelid = 'recall.search_filter'::regclass")
-    }
-
-    assert names > FLAGS
-    assert is_true(sql, "asks_nothing", "search_filter", {"moment": "2026-01-01", "include_archived": False})
-    for name in names - FLAGS:
-        assert not is_true(sql, "asks_nothing", "search_filter", {name: SAMPLES.get(name, ["x"])}), name
-
-
-def test_a_memory_with_a_state_or_a_date_is_held_against_the_filter(sql: Query) -> None:
-    assert is_true(sql, "passes_any", "memory", {"layer": "episodic", "author": "Mira"})
-    for name in ("archived_at", "valid_from", "valid_until", "expires_at"):
-        assert not is_true(sql, "passes_any", "memory", {name: "2026-01-01"}), name
-    assert not is_true(sql, "passes_any", "memory", {"superseded_by": 5})

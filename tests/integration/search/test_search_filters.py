@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -181,3 +182,29 @@ def test_the_client_passes_every_filter_on(memory: Memory) -> None:
 def test_another_tenants_metadata_is_not_found(query: Query) -> None:
     remember(query, "harbour", metadata='{"project": "atlas"}', tenant="other")
     assert search(query, "harbour", metadata='{"project": "atlas"}') == []
+
+
+WITH_ANY = {"include_archived", "include_superseded", "include_invalid", "as_of", "hints"}
+"""Fields of a filter that are no conditions on each memory; the words of hints are `terms`."""
+COMPUTED = {"moment", "archived_as_of", "superseded_as_of", "narrow"}
+
+
+def test_a_filter_with_any_condition_is_read_for_each_memory(sql: Query) -> None:
+    values = {"metadata": {}, "since": "2026-01-01", "until": "2026-01-01", "terms": "'word'", "layers": [],
+              "roles": [], "speech_acts": []}  # fmt: skip
+    narrow = (
+        "SELECT (recall_private.checked_filter('acme', "
+        "jsonb_populate_record(NULL::recall.search_filter, %s::jsonb), '2026-06-01')).narrow"
+    )
+    names = {
+        row["attname"]
+        for row in sql("SELECT attname FROM pg_attribute WHERE attrelid = 'recall.search_filter'::regclass")
+    }
+
+    [open_to_all] = sql(narrow, ('{"include_archived": true, "as_of": "2026-05-01", "until": null}',))
+    [default] = sql(narrow, ('{"include_archived": false}',))
+    for name in names - WITH_ANY - COMPUTED:
+        [row] = sql(narrow, (json.dumps({name: values.get(name, ["x"])}),))
+        assert row["narrow"] is True, name
+    assert default["narrow"] is False
+    assert open_to_all["narrow"] is True  # a past moment ends the window

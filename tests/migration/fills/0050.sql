@@ -1,0 +1,3 @@
+-- A type of functions has another attribute; no table has it.
+
+SELECT;
