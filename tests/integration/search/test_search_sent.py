@@ -42,7 +42,7 @@ def test_what_is_not_sent_is_what_the_database_takes_for_it(sql: Query) -> None:
     values = read["filter"] | read["request"]
     usual = SearchRequest()
     sent = {field.name for field in fields(SearchRequest)} - HERE_ALONE
-    computed = {"moment", "terms", "archived_as_of", "superseded_as_of"}
+    computed = {"moment", "terms", "archived_as_of", "superseded_as_of", "narrow"}
     assert sent == set(values) - computed
     assert {name: values[name] for name in sent - {"query"}} == {
         name: getattr(usual, name) for name in sent - {"query"}

@@ -1,4 +1,4 @@
-"""Of what the arms found, the most promising memories are judged; what answers, applies or is asked for always is."""
+"""Of what the arms found, the most promising is judged, and what answers, applies or is asked for always."""
 
 from __future__ import annotations
 
