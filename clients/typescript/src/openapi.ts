@@ -2950,7 +2950,7 @@ export interface components {
             readonly skipped: readonly string[];
             /** @description Id of the logged search, for `used` and `rejected`. */
             readonly search_id: number | null;
-            /** @description Number of memories that each arm found. */
+            /** @description Number of judged memories that each arm found. */
             readonly arms: {
                 readonly [key: string]: number;
             };

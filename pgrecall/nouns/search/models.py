@@ -209,7 +209,7 @@ class SearchResult:
         names: known names that were removed from the query before embedding.
         skipped: a sentence for each step that did not run.
         search_id: id of the logged search, for ``used`` and ``rejected``.
-        arms: number of memories that each arm found.
+        arms: number of judged memories that each arm found.
         timings: milliseconds by phase.
         staleness: seconds of changes that a replica's answer lacks at most; None if the primary answered.
         needs_context: whether the query makes sense only with its conversation; then the confidence is 0.

@@ -49,7 +49,7 @@ BEGIN
         v_wholes := tsvector_to_array(to_tsvector(p_language, array_to_string(v_compounds, ' ')));
     END IF;
     words := v_words;
-    IF v_han <> '{}' OR v_hiragana OR v_parts <> '{}' OR octet_length(v_text) > 2040 OR cardinality(v_words) > p_limit THEN
+    IF v_han <> '{}' OR v_hiragana OR v_parts <> '{}' OR octet_length(v_text) > 1000 OR cardinality(v_words) > p_limit THEN
         -- Together with the tenant's mark, a longer lexeme does not fit into the text index.
         SELECT coalesce(array_agg(u ORDER BY u), '{}'), array_agg(
                    u = ANY (v_wholes) AND u <> ALL (v_parts)

@@ -72,9 +72,9 @@ $$;
 -- words with which others begin ("mar", "año").
 CREATE OR REPLACE FUNCTION recall_private.hint_of_time() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN '\d{4}|\m(janua|febr|apr|abr|aug|sept|o[ck]t|novi?em|dezem|decem|dici|enero|letzt|vergan|diese|est[ea]\M|seman|veran|primav|oto|'
+RETURN '\d{4}|(\m|_)(janua|febr|apr|abr|aug|sept|o[ck]t|novi?em|dezem|decem|dici|enero|letzt|vergan|diese|est[ea]\M|seman|veran|primav|oto|'
     'invie|yester|tonight|heute|gestern|vorge|ayer|antea|hoy|vor\M|quart|trimes|summer|winter|spring|autumn|somm|herb|fr.h|q[1-4]\M)'
-    '|\m(jan|feb|mar|march|marzo|m.rz|mai|mayo?|ju[nl]|ju[nl]io?|june|july|ago|agosto|sep|nov|dec|last|past|previous|this|a.os?|mes|meses|'
+    '|(\m|_)(jan|feb|mar|march|marzo|m.rz|mai|mayo?|ju[nl]|ju[nl]io?|june|july|ago|agosto|sep|nov|dec|last|past|previous|this|a.os?|mes|meses|'
     'today|hace|fall)(_|\M)|\m(mon|tues|wednes|thurs|fri|satur|sun)day'
     '|\m(mon|diens|donners|frei|sams|sonn)tag|mittwoch|lunes|martes|mi.rcoles|jueves|viernes|s.bado|domingo';
 

@@ -125,7 +125,9 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.similarities_to_vector(
     p_tenant text, p_ids bigint[], p_embedding halfvec, OUT ids bigint[], OUT similarities double precision[]
 )
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql STABLE
+-- By index, however small the table was when the plan was made.
+SET enable_seqscan = off AS $$
 DECLARE
     v_table text := recall_private.vector_table(p_tenant);
     v_parts smallint[];

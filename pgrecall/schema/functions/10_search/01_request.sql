@@ -5,7 +5,8 @@
 -- passes_filter: whether a memory passes a filter. A NULL in the filter lets every memory pass. Inlined. It is one CASE,
 -- so that a generic plan expects half of the rows to pass. With separate conditions on unknown parameters, it would
 -- expect a single row, and read the whole tenant instead of the vector index. A field of the filter costs more to read
--- than one of the memory, so it comes second; most filters, which checked_filter knows, are not `narrow`.
+-- than one of the memory, so it comes second, and a filter that checked_filter knows not to be `narrow` is read no further;
+-- where nobody asked, `narrow` is NULL, and all of it is read.
 CREATE OR REPLACE FUNCTION recall_private.passes_filter(m recall.memory, f recall.search_filter) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN (m.archived_at IS NULL OR f.include_archived)
@@ -129,6 +130,7 @@ BEGIN
         f.include_superseded := true;
         f.until := least(f.until, f.as_of + interval '1 microsecond');
     END IF;
+    -- The other conditions, which most memories pass, are no reason to read memories by their filter.
     f.narrow := recall_private.narrows(f) OR num_nonnulls(f.until, f.terms, f.conversation) > 0;
     RETURN f;
 END $$;

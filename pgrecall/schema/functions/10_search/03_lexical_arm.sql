@@ -55,7 +55,7 @@ RETURN 2.2 * (
 
 -- lexical_gate: the query by which the lexical arm reads memories, made of these words (rarest first, each a query).
 -- `gate` matches each of the rarest words, up to 100 memories in total. A further word is matched only together with one
--- of the two after it. It stops before the total exceeds 500 memories (2,000 for the first word alone), and is NULL if
+-- of the two after it. It stops before the total exceeds 300 memories (2,000 for the first word alone), and is NULL if
 -- even the first word exceeds this. `rest` is the place of the first word that is not matched alone.
 CREATE OR REPLACE FUNCTION recall_private.lexical_gate(
     p_queries tsquery[], p_documents bigint[], OUT gate tsquery, OUT rest int
@@ -68,7 +68,7 @@ BEGIN
     rest := 1;
     FOR i IN 1 .. cardinality(p_queries) LOOP
         v_reached := v_reached + p_documents[i];
-        EXIT WHEN v_reached > CASE WHEN i = 1 THEN 2000 ELSE 500 END;
+        EXIT WHEN v_reached > CASE WHEN i = 1 THEN 2000 ELSE 300 END;
         IF v_reached <= 100 THEN
             v_taken := p_queries[i];
             rest := i + 1;

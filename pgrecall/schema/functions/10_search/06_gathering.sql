@@ -1,9 +1,9 @@
 -- Gathering: what the arms find for one query, as arrays.
 
--- worth_judging: of the memories that the arms found, the p_limit most likely to answer as far as the arms know: by their
--- similarity and the words they hold, weighed as in relevance_logit. Judging a memory reads its row, its words and its
--- accesses, which costs far more than finding it. A linked memory counts .7 more for what it may be lent. p_idf_sum is
--- that of the query.
+-- worth_judging: of the memories that meaning and words found, the p_limit most likely to answer as far as these arms know,
+-- by similarity and the words held, weighed as in relevance_logit; and linked memories that are as likely as the last of
+-- them, with .7 more for what they may be lent. To judge a memory is to read its row, its words and its accesses, which
+-- costs far more than to find it. p_idf_sum is that of the query.
 CREATE OR REPLACE FUNCTION recall_private.worth_judging(
     g recall.gathered, w recall.relevance_model, p_arms double precision[], p_idf_sum double precision, p_limit int
 ) RETURNS bigint[]
@@ -14,17 +14,20 @@ DECLARE
     v_information double precision := w.information * p_arms[2] * recall_private.weight_of_words(g.trust);
 BEGIN
     RETURN ARRAY(
-        SELECT f.id
-        FROM (SELECT u.id, max(u.similarity) AS similarity, coalesce(max(u.strength), 0) AS strength, bool_or(u.linked) AS linked
-              FROM (SELECT unnest(g.near) AS id, unnest(g.similarities) AS similarity, NULL::double precision AS strength, false AS linked
-                    UNION ALL SELECT unnest(g.far), unnest(g.far_similarities), NULL, false
-                    UNION ALL SELECT unnest(g.held), NULL, unnest(g.strengths), false
-                    UNION ALL SELECT unnest(g.linked), NULL, NULL, true) u
-              GROUP BY u.id) f
-        ORDER BY coalesce(v_similarity * (f.similarity - g.typical), w.no_similarity)
-                 + coalesce(v_coverage * least(f.strength / nullif(p_idf_sum, 0), 1), 0) + v_information * ln(1 + f.strength)
-                 + CASE WHEN f.linked THEN 0.7 ELSE 0 END DESC, f.id
-        LIMIT p_limit);
+        SELECT o.id
+        FROM (SELECT r.id, count(*) FILTER (WHERE r.found) OVER (ORDER BY r.log_odds DESC, r.id) AS place
+              FROM (SELECT f.id, f.found, coalesce(v_similarity * (f.similarity - g.typical), w.no_similarity)
+                           + coalesce(v_coverage * least(f.strength / nullif(p_idf_sum, 0), 1), 0)
+                           + v_information * ln(1 + f.strength) + CASE WHEN f.linked THEN 0.7 ELSE 0 END AS log_odds
+                    FROM (SELECT u.id, max(u.similarity) AS similarity, coalesce(max(u.strength), 0) AS strength,
+                                 bool_or(u.found) AS found, bool_or(u.linked) AS linked
+                          FROM (SELECT unnest(g.near) AS id, unnest(g.similarities) AS similarity,
+                                       NULL::double precision AS strength, true AS found, false AS linked
+                                UNION ALL SELECT unnest(g.held), NULL, unnest(g.strengths), true, false
+                                UNION ALL SELECT unnest(g.far), unnest(g.far_similarities), NULL, false, false
+                                UNION ALL SELECT unnest(g.linked), NULL, NULL, false, true) u
+                          GROUP BY u.id) f) r) o
+        WHERE o.place <= p_limit);
 END $$;
 
 -- gathered: the memories that each arm finds for one query, and what else is known of the query. q has its parts and
@@ -117,8 +120,9 @@ BEGIN
         g.far := v_arm.ids;
         g.far_similarities := recall_private.centered_similarities(v_center.scale, v_center.shift, v_arm.similarities);
     END IF;
-    -- What is found because it is asked for, answers a question or applies is judged in any case.
-    IF p_pool < 50 AND w.form = 'logistic' AND NOT p_window AND cardinality(g.ids) > p_pool * 5 / 4 THEN
+    -- What answers, applies or is named is judged in any case, and so is everything if more counts than similarity and words.
+    IF p_pool < 50 AND cardinality(g.ids) > p_pool * 5 / 4 AND w.form = 'logistic' AND NOT p_window
+       AND p_filter.as_of IS NULL AND p_period IS NULL AND v_ordinary AND p_intent.speaker IS NULL THEN
         g.ids := ARRAY(SELECT DISTINCT unnest(
             recall_private.worth_judging(g, w, p_arms, q.idf_sum, p_pool * 5 / 4) || v_seeds || g.named || v_more || p_cued));
     END IF;

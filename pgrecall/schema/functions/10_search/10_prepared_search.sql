@@ -61,7 +61,7 @@ BEGIN
     arms := coalesce(recall_private.arm_weights(request.weights), ARRAY[1, 1, 1, 1, 1, 1, 1]);
     author := model.author * arms[4] * (settings ->> 'search.author_weight')::double precision;
     pool := greatest(request.k, p_pool);
-    -- Three times as many as are asked for find as much as fifty, of which each costs a hundredth of a search.
+    -- Three times as many as are asked for find as much as fifty. Up to 16 hits, `gathered` judges fewer.
     pool := CASE WHEN pool <= 50 THEN least(greatest(3 * pool, 32), 50) ELSE 1000 END;
     PERFORM recall_private.check_search_numbers(request.k, p_pool, request.min_relevance, mode, weight);
     filter := recall_private.checked_filter(p_tenant, filter, p_now);

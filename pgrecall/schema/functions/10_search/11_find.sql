@@ -4,7 +4,7 @@
 -- first, with the columns of recall.search and those for reranking: the `logit` of the relevance, `use_term` (what use
 -- adds to it for each unit of weight), whether the memory is `exempt` from vitality, `evidence_logit` (by which it
 -- counts for the confidence; NULL for a question or an acknowledgement, which is no evidence of an answer), and in the
--- first row the `summary` (what each arm found, and the confidence; a row without id if nothing was found). With
+-- first row the `summary` (how many judged memories each arm found, and the confidence; a row without id if nothing was found). With
 -- `explain`, `evidence` and the summary are what hit_explanation explains a hit by; the column `explanation` is NULL,
 -- and there for clients of schemas before 0032. p_embedding is the vector of the query, p_embeddings those of the
 -- sub-queries. p_pool adds that many of the most relevant memories to the best k, for the reranker p_reranker, whose

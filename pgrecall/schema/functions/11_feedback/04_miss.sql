@@ -16,7 +16,7 @@ $$;
 -- explain_miss (reader; Use and feedback): why a search request does not show a memory, as JSON. `outcome` is `found`;
 -- `filtered` (`filters` names those it does not pass); `ranked_lower` than the request shows; `too_irrelevant`
 -- (min_relevance) or `not_confident` (require_answer); `beyond_pool`, if arms found it, but each below the candidates
--- that it keeps; or `not_found` by any arm. `rank` is the rank among the candidates of the request; for a memory that a
+-- that it keeps, or if a search for so few hits judges others; or `not_found` by any arm. `rank` is the rank among the candidates of the request; for a memory that a
 -- filter hides, without filters. `arms` has the findings of each arm: the semantic arm its similarity and rank, the
 -- lexical arm the words held and missing, its coverage and rank, the others as in an explanation. `limit` is how many
 -- candidates an arm keeps.
@@ -105,6 +105,9 @@ BEGIN
         WHEN (v_mine ->> 'relevance')::double precision < v_request.min_relevance THEN 'too_irrelevant'
         WHEN v_request.require_answer AND v_confidence < v_min_confidence THEN 'not_confident'
         WHEN (v_mine ->> 'rank')::int > v_request.k THEN 'ranked_lower'
+        WHEN v_request.k < v_limit AND NOT EXISTS (
+            SELECT FROM recall.find(p_request, p_embedding, p_embeddings, p_now, p_tokens => p_tokens) f
+            WHERE f.id = p_memory_id) THEN 'beyond_pool'
         ELSE 'found' END;
     v_mine := coalesce(v_mine, v_wide, '{}');
     RETURN jsonb_build_object(
