@@ -26,34 +26,23 @@ RETURN format(
     CASE WHEN p_archived THEN '' ELSE 'NOT' END, p_limit);
 
 -- nearest_by_scan: the memories of the p_limit vectors of a tenant nearest to this one, with their distances; with
--- p_archived also archived memories. A memory occurs once for each of these vectors. All vectors are read. A statement with
--- a dynamic table name is planned at each call; for the shared table, which most tenants use, it is planned once.
+-- p_archived also archived memories. A memory occurs once for each of these vectors. All vectors are read. It is planned for
+-- each tenant, because a plan for any tenant would not read the vectors from the index alone.
 CREATE OR REPLACE FUNCTION recall_private.nearest_by_scan(
     p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_archived boolean,
     OUT ids bigint[], OUT distances double precision[]
 )
 LANGUAGE plpgsql STABLE
--- The index contains the vectors, so an index-only scan is best, whatever random_page_cost says, and however small the
--- table was when the plan was made.
-SET random_page_cost = 1.1
-SET enable_seqscan = off AS $$
-DECLARE
-    v_archived boolean[] := CASE WHEN p_archived THEN ARRAY[false, true] ELSE ARRAY[false] END;
+-- The index contains the vectors, so an index-only scan is best, whatever random_page_cost says.
+SET random_page_cost = 1.1 AS $$
 BEGIN
-    IF p_table = 'vector_shared' THEN
-        SELECT array_agg(n.memory_id), array_agg(n.distance) INTO ids, distances
-        FROM (SELECT * FROM (
-                  SELECT v.memory_id, v.embedding <=> p_embedding AS distance FROM recall.vector_shared v
-                  WHERE v.tenant = p_tenant AND v.archived = ANY (v_archived) OFFSET 0) d
-              ORDER BY d.distance, d.memory_id LIMIT p_limit) n;
-    ELSE
-        EXECUTE format(
-            'SELECT array_agg(n.memory_id), array_agg(n.distance) FROM (SELECT * FROM ('
-            'SELECT v.memory_id, v.embedding <=> $1 AS distance FROM recall.%I v '
-            'WHERE v.tenant = $2 AND v.archived = ANY ($3) OFFSET 0) d '
-            'ORDER BY d.distance, d.memory_id LIMIT %s) n', p_table, p_limit)
-        INTO ids, distances USING p_embedding, p_tenant, v_archived;
-    END IF;
+    EXECUTE format(
+        'SELECT array_agg(n.memory_id), array_agg(n.distance) FROM (SELECT * FROM ('
+        'SELECT v.memory_id, v.embedding <=> $1 AS distance FROM recall.%I v '
+        'WHERE v.tenant = $2 AND v.archived = ANY ($3) OFFSET 0) d '
+        'ORDER BY d.distance, d.memory_id LIMIT %s) n', p_table, p_limit)
+    INTO ids, distances
+    USING p_embedding, p_tenant, CASE WHEN p_archived THEN ARRAY[false, true] ELSE ARRAY[false] END;
 END $$;
 
 -- nearest_filtered: the p_limit nearest memories that pass the filters. All memories that pass them are read.
