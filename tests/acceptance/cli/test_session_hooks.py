@@ -188,7 +188,16 @@ def test_an_old_entry_of_the_hook_still_works_and_is_replaced(claude: Editor, me
     assert claude.run("connect", "claude", "--undo", "--yes").code == 0
     program = Path(sys.executable).with_name("pgrecall")
     entries = {
-        event: [{"hooks": [{"type": "command", "command": f"{program} capture {part} --editor claude"}]}]
+        event: [
+            {
+                "hooks": [
+                    {
+                        "type": "command",
+                        "command": f"{shlex.quote(str(program))} capture {part} --editor claude",
+                    }
+                ]
+            }
+        ]
         for event, part in (("SessionStart", "start"), ("SessionEnd", "end"))
     }
     file.parent.mkdir(exist_ok=True)
