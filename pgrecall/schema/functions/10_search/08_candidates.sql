@@ -73,8 +73,8 @@ BEGIN
                CASE WHEN x.strength > 0 THEN recall_private.words_held(x.words, v_queries) ELSE 0 END AS held,
                x.likeness, x.alone, x.name_rank, x.cue, x.cued_by
         FROM (
-            SELECT m.*, CASE WHEN v_queries IS NULL THEN 0 ELSE coalesce(
-                       m.found_strength, recall_private.lexical_strength(m.words, m.weights, v_queries, v_idfs), 0) END AS strength
+            SELECT e.*, CASE WHEN v_queries IS NULL THEN 0 ELSE coalesce(
+                       e.found_strength, recall_private.lexical_strength(e.words, e.weights, v_queries, v_idfs), 0) END AS strength
             FROM (
                 SELECT m.id, m.layer, m.superseded_by, m.session_id, m.speech_act, m.no_number, m.period, m.question, m.words,
                        CASE WHEN m.author IS NULL THEN 0
@@ -85,12 +85,13 @@ BEGIN
                        CASE WHEN m.comparable THEN s.similarity END AS similarity, s.rank AS semantic_rank,
                        h.strength AS found_strength, h.rank AS lexical_rank,
                        CASE WHEN h.strength IS NULL THEN recall_private.field_weights(
-                           least(m.bytes, 10000), m.context_bytes, v_mean) END AS weights,
+                           m.body_bytes, m.context_bytes, v_mean) END AS weights,
                        coalesce(n.likeness, 0) AS likeness, coalesce(n.alone, false) AS alone, n.rank AS name_rank,
                        coalesce(c.strength, 0) AS cue, c.cue AS cued_by
                 FROM (
                     SELECT k.id, k.layer, k.superseded_by, k.session_id, k.role, coalesce(k.speech_act, 'statement') AS speech_act,
-                           recall_private.read_once(k.search_text) AS words, octet_length(k.body) AS bytes,
+                           recall_private.read_once(k.search_text) AS words,
+                           recall_private.indexed_length(k.body, 10000) AS body_bytes,
                            recall_private.indexed_length(k.context, 10000) AS context_bytes,
                            CASE WHEN v_authors IS NULL THEN NULL
                                 -- ASCII has no accents.
@@ -133,7 +134,7 @@ BEGIN
                     SELECT u.id, max(u.likeness) AS likeness, bool_or(u.alone) AS alone, min(u.rank) AS rank
                     FROM unnest(g.named, q.likeness, q.whole, q.name_ranks) u(id, likeness, alone, rank) GROUP BY u.id) n ON n.id = m.id
                 LEFT JOIN unnest(p_cued, p_strengths, p_cues) c(id, strength, cue) ON c.id = m.id
-                OFFSET 0) m
+                OFFSET 0) e
             OFFSET 0) x
     ), in_session AS (
         SELECT f.session_id, bit_or(f.held) AS held FROM featured f WHERE f.session_id IS NOT NULL GROUP BY f.session_id
@@ -165,7 +166,7 @@ BEGIN
             FROM rated j LEFT JOIN alike a ON a.id = j.id) f
     ), lent AS (
         -- A remark is about what it follows, so it lends all that it has.
-        SELECT DISTINCT ON (l.id) l.id, l.seed, l.share, v_graph * l.share * recall_private.logistic(s.log_odds - s.unasked) AS probability
+        SELECT DISTINCT ON (l.id) l.id, l.seed, l.share, v_graph * l.share * recall_private.logistic(s.log_odds - s.unasked) AS part
         FROM unnest(g.linked, g.seeds, g.shares) l(id, seed, share)
         -- What the same person says after a question is not its answer.
         JOIN weighed s ON s.id = l.seed AND (s.question <= 0 OR l.id = ANY (v_answers))
@@ -185,7 +186,7 @@ BEGIN
                              ELSE least(recall_private.logit(j.probability), j.log_odds + ln(6)) END AS linked
             FROM (
                 SELECT j.*, l.seed, l.share, a.question AS asked_by, a.log_odds AS asked_log_odds,
-                       1 - (1 - recall_private.logistic(j.log_odds)) * (1 - least(l.probability, 1)) AS probability
+                       1 - (1 - recall_private.logistic(j.log_odds)) * (1 - least(l.part, 1)) AS probability
                 FROM weighed j
                 LEFT JOIN lent l ON l.id = j.id
                 LEFT JOIN asked a ON a.id = j.id
