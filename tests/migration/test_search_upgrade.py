@@ -198,8 +198,8 @@ CONFIGURATIONS = (
 def likeness(run: Query, name: str) -> float:
     rows = run(
         "SELECT similarity FROM recall_private.names_in_query('acme', "
-        "recall_private.text_configuration('acme'), %s)",
-        (name,),
+        "recall_private.text_configuration('acme'), %s, '{}', recall_private.query_phrases(%s))",
+        (name, name),
     )
     return max((row["similarity"] for row in rows), default=0.0)
 

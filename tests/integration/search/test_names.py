@@ -17,12 +17,13 @@ from tests.integration.search.test_words import found, remember
 
 def names(sql: Query, question: str, unknown: Sequence[str] = ()) -> dict[tuple[str, int | None], float]:
     rows = sql(
-        "WITH c AS (SELECT recall_private.text_configuration('acme') AS language) "
+        "WITH c AS (SELECT recall_private.text_configuration('acme') AS language, "
+        "recall_private.query_phrases(%s) AS phrases) "
         "SELECT n.phrase, n.memory_id, n.similarity "
-        "FROM c, recall_private.names_in_query('acme', c.language, %s, %s::text[]) n UNION ALL "
-        "SELECT a, NULL, 1 FROM c, "
-        "unnest(recall_private.authors_in_query('acme', c.language, recall_private.query_phrases(%s))) a",
-        (question, list(unknown), question),
+        "FROM c, recall_private.names_in_query('acme', c.language, %s, %s::text[], c.phrases) n "
+        "UNION ALL SELECT a, NULL, 1 FROM c, "
+        "unnest(recall_private.authors_in_query('acme', c.language, c.phrases)) a",
+        (question, question, list(unknown)),
     )
     return {(row["phrase"], row["memory_id"]): row["similarity"] for row in rows}
 

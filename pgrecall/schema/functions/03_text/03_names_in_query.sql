@@ -182,24 +182,23 @@ END $$;
 -- accents), and `whole` says whether the query consists of this name alone. The whole query can be the title or alias of
 -- any memory, with any length and any characters. Inside a query, stop words ("will", "the") are not names, and a word that
 -- is the key of a memory names it. Misspelt names are searched only if the query is short or has a word that no memory
--- contains (p_unknown has the lexemes of such words). p_phrases are its query_phrases, where the caller has them.
+-- contains (p_unknown has the lexemes of such words). p_phrases are its query_phrases. For a query that may_name one.
 CREATE OR REPLACE FUNCTION recall_private.names_in_query(
-    p_tenant text, p_language regconfig, p_query text, p_unknown text[] DEFAULT '{}', p_phrases text[] DEFAULT NULL
+    p_tenant text, p_language regconfig, p_query text, p_unknown text[], p_phrases text[]
 ) RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
 LANGUAGE plpgsql STABLE ROWS 5 AS $$
 DECLARE
-    v_phrases text[] := coalesce(p_phrases, recall_private.query_phrases(p_query));
     v_doubtful text[];
 BEGIN
-    RETURN QUERY SELECT * FROM recall_private.exact_names_in_query(p_tenant, p_language, p_query, v_phrases);
+    RETURN QUERY SELECT * FROM recall_private.exact_names_in_query(p_tenant, p_language, p_query, p_phrases);
 
     IF NOT EXISTS (SELECT FROM recall.name n WHERE n.tenant = p_tenant AND n.entity) THEN
         RETURN;
-    ELSIF cardinality(v_phrases) <= 6 THEN  -- up to three words
-        v_doubtful := v_phrases;
+    ELSIF cardinality(p_phrases) <= 6 THEN  -- up to three words
+        v_doubtful := p_phrases;
     ELSIF cardinality(p_unknown) > 0 THEN
         v_doubtful := ARRAY(
-            SELECT p.phrase FROM unnest(v_phrases) p(phrase)
+            SELECT p.phrase FROM unnest(p_phrases) p(phrase)
             WHERE tsvector_to_array(to_tsvector(p_language, p.phrase)) && p_unknown LIMIT 12);
     ELSE
         RETURN;
