@@ -49,7 +49,7 @@ DECLARE
     v_answers bigint[] := coalesce(g.answers, '{}');
     v_typical double precision := g.typical;
     v_trust double precision := g.trust;
-    v_compared constant int := 32;  -- number of candidates compared by their tokens
+    v_compared constant int := 24;  -- number of candidates compared by their tokens
     v_speaker text := p_intent.speaker;
     -- A question about the past whose words are not trusted asks what was in its period.
     v_of_period double precision := CASE WHEN p_intent.in_past THEN 3 - 2 * g.trust ELSE 1 END;
@@ -149,7 +149,8 @@ BEGIN
         FROM (SELECT f.*, coalesce(recall_private.weight_of_held(coalesce(o.held, f.held), v_idfs) / v_idf_sum, 0) AS session_coverage
               FROM featured f LEFT JOIN in_session o ON o.session_id = f.session_id OFFSET 0) f
     ), compared AS MATERIALIZED (
-        SELECT ARRAY(SELECT j.id FROM rated j ORDER BY j.logit DESC, j.id LIMIT v_compared) AS ids
+        -- A question loses `question` itself, but lends what it is alike to its answer.
+        SELECT ARRAY(SELECT j.id FROM rated j ORDER BY j.logit + w.question * greatest(j.question, 0) DESC, j.id LIMIT v_compared) AS ids
     ), alike AS MATERIALIZED (
         SELECT t.id, t.similarity
         FROM compared c
