@@ -154,6 +154,23 @@ def test_the_turn_before_lends_its_tokens(memory: Memory) -> None:
     assert found["alone"] < 0.6
 
 
+def test_a_question_is_compared_by_what_it_is_like(memory: Memory, query: Query) -> None:
+    memory.remember_many(
+        [
+            *[Draft(f"The anchor chain of buoy {place}.") for place in range(30)],
+            Draft("Which anchor chain?", key="q", links=(DraftLink("a", "next"),)),
+            Draft("The small one.", key="a"),
+        ]
+    )
+    query("UPDATE recall.token_signs SET signs = ARRAY[~ signs[1]] WHERE memory_id <> %s", (memory.get("q").id,))
+
+    hits = memory.search("anchor chain", k=50).hits
+    [relevance] = [hit.explanation["relevance"] for hit in hits if hit.key == "q"]
+
+    assert relevance["question"] < -4, "more than 24 are before it"
+    assert relevance["features"]["token_similarity"] == pytest.approx(1)
+
+
 @pytest.mark.parametrize("empty", ["?", "So?", "\u2026", "\N{OYSTER}"])
 def test_a_turn_before_without_tokens_lends_none(memory: Memory, query: Query, empty: str) -> None:
     memory.remember_many(
