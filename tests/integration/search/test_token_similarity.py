@@ -162,7 +162,9 @@ def test_a_question_is_compared_by_what_it_is_like(memory: Memory, query: Query)
             Draft("The small one.", key="a"),
         ]
     )
-    query("UPDATE recall.token_signs SET signs = ARRAY[~ signs[1]] WHERE memory_id <> %s", (memory.get("q").id,))
+    query(
+        "UPDATE recall.token_signs SET signs = ARRAY[~ signs[1]] WHERE memory_id <> %s", (memory.get("q").id,)
+    )
 
     hits = memory.search("anchor chain", k=50).hits
     [relevance] = [hit.explanation["relevance"] for hit in hits if hit.key == "q"]
