@@ -163,7 +163,7 @@ BEGIN
         FROM (
             SELECT j.*, CASE WHEN j.id = ANY ((SELECT c.ids FROM compared c)::bigint[]) THEN a.similarity
                              ELSE (SELECT min(m.similarity) FROM alike m) END AS token_similarity
-            FROM rated j LEFT JOIN alike a ON a.id = j.id) f
+            FROM rated j LEFT JOIN alike a ON a.id = j.id OFFSET 0) f
     ), lent AS (
         -- A remark is about what it follows, so it lends all that it has.
         SELECT DISTINCT ON (l.id) l.id, l.seed, l.share, v_graph * l.share * recall_private.logistic(s.log_odds - s.unasked) AS part
