@@ -230,7 +230,7 @@ BEGIN
                 LEFT JOIN asked a ON a.id = j.id
                 OFFSET 0) j
             OFFSET 0) j
-    ), lifted AS (
+    ), lifted AS MATERIALIZED (
         SELECT d.id, greatest(d.own, CASE WHEN p_intent.seeks = 'request' THEN d.lifted
                                           ELSE least(d.lifted, b.best - b.gap) END) AS logit
         FROM (SELECT o.*, row_number() OVER (ORDER BY o.lifted DESC, o.id) AS place
@@ -244,8 +244,8 @@ BEGIN
         WHERE d.place <= CASE WHEN v_applies < 1 THEN least(v_directives, b.places) ELSE v_directives END AND v_applies > 0
     )
     SELECT f.id, f.layer, f.superseded_by, f.activation, f.use, f.floored, f.likeness = 1,
-           coalesce(u.logit, j.own),
-           CASE WHEN f.question < 1 THEN (coalesce(u.logit, j.own) + j.own) / 2 + w.question * f.question
+           coalesce(f.lifted, j.own),
+           CASE WHEN f.question < 1 THEN (coalesce(f.lifted, j.own) + j.own) / 2 + w.question * f.question
                     - v_asked_speaker * w.speaker * greatest(f.speaker, 0) END,
            f.speech_act, f.held,
            CASE WHEN p_explain THEN ROW(
@@ -254,6 +254,8 @@ BEGIN
                f.likeness, f.alone, f.authored, f.cue, f.cued_by, j.seed, j.share, j.log_odds, f.period,
                j.session_coverage, j.token_similarity, v_typical, f.speech_act, f.question, f.speaker, v_trust,
                CASE WHEN j.own > j.linked THEN j.asked_by END, j.own - j.linked,
-               coalesce(u.logit, j.own) - j.own, f.no_number)::recall.evidence END
-    FROM featured f JOIN told j ON j.id = f.id LEFT JOIN lifted u ON u.id = f.id;
+               coalesce(f.lifted, j.own) - j.own, f.no_number)::recall.evidence END
+    -- A subquery, because a join would store all candidates with all of their columns.
+    FROM (SELECT c.*, (SELECT l.logit FROM lifted l WHERE l.id = c.id) AS lifted FROM featured c OFFSET 0) f
+    JOIN told j ON j.id = f.id;
 END $$;
