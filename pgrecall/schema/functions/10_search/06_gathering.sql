@@ -18,7 +18,7 @@ BEGIN
         FROM (SELECT r.id, count(*) FILTER (WHERE r.found) OVER (ORDER BY r.log_odds DESC, r.id) AS place
               FROM (SELECT f.id, f.found, coalesce(v_similarity * (f.similarity - g.typical), w.no_similarity)
                            + coalesce(v_coverage * least(f.strength / nullif(p_idf_sum, 0), 1), 0)
-                           + v_information * ln(1 + f.strength) + CASE WHEN f.linked THEN 0.7 ELSE 0 END AS log_odds
+                           + v_information * ln(1 + f.strength) + CASE WHEN f.linked THEN 0.7::double precision ELSE 0 END AS log_odds
                     FROM (SELECT u.id, max(u.similarity) AS similarity, coalesce(max(u.strength), 0) AS strength,
                                  bool_or(u.found) AS found, bool_or(u.linked) AS linked
                           FROM (SELECT unnest(g.near) AS id, unnest(g.similarities) AS similarity,

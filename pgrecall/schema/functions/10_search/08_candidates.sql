@@ -74,9 +74,9 @@ DECLARE
     v_directives int := (p_settings ->> 'search.directives')::double precision::int;
     v_lift double precision := (p_settings ->> 'search.directive_lift')::double precision;
     -- How far directives apply to such a query.
-    v_applies double precision := CASE p_intent.seeks WHEN 'request' THEN 1 WHEN 'recall' THEN 0 ELSE 0.5 END;
-    v_unlikely constant double precision := -2.5;  -- log-odds of .076
-    v_asked_speaker constant double precision := 0.6;
+    v_applies double precision := CASE p_intent.seeks WHEN 'request' THEN 1 WHEN 'recall' THEN 0 ELSE 0.5::double precision END;
+    v_unlikely constant double precision := -2.5::double precision;  -- log-odds of .076
+    v_asked_speaker constant double precision := 0.6::double precision;
     v_answer_share double precision := (p_settings ->> 'search.answer_share')::double precision;
 BEGIN
     -- What few searches have is sorted here and looked up: to join it would cost every search more.
@@ -141,7 +141,7 @@ BEGIN
                                 ELSE 0 END AS no_number,
                            CASE WHEN v_ordinary THEN recall_private.says_nothing(coalesce(k.speech_act, ''))::int
                                 WHEN k.speech_act = 'question' THEN -1
-                                WHEN k.body LIKE '%?%' THEN -0.5 ELSE 0 END::double precision AS question,
+                                WHEN k.body LIKE '%?%' THEN -0.5::double precision ELSE 0 END AS question,
                            CASE WHEN p_period IS NULL THEN 0 ELSE v_of_period * recall_private.period_match(p_period, k.happened_at) END AS period,
                            k.pinned AND p_filter.as_of IS NULL AS pinned,
                            CASE WHEN k.role = 'assistant' THEN greatest(-1, least(0, octet_length(k.body) / 400::double precision - 1.25::double precision))
@@ -238,7 +238,7 @@ BEGIN
                            + 5 * (1 + v_applies) * coalesce(t.similarity - v_typical, 0) AS lifted FROM told t
                     WHERE t.directive AND w.form = 'logistic' AND NOT p_window) o) d
         CROSS JOIN (
-            SELECT o.best, CASE WHEN o.best < v_unlikely THEN 0.1 ELSE 1 END AS gap,
+            SELECT o.best, CASE WHEN o.best < v_unlikely THEN 0.1::double precision ELSE 1 END AS gap,
                    CASE WHEN o.best < v_unlikely THEN 3 ELSE 2 END AS places
             FROM (SELECT max(t.own) AS best FROM told t WHERE t.question <= 0 AND NOT t.directive) o) b
         WHERE d.place <= CASE WHEN v_applies < 1 THEN least(v_directives, b.places) ELSE v_directives END AND v_applies > 0
