@@ -30,22 +30,22 @@ CREATE OR REPLACE FUNCTION recall_private.weight_of_more_held(p_held int, p_idfs
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN
-    CASE WHEN p_held & 256 <> 0 THEN p_idfs[9] ELSE 0 END + CASE WHEN p_held & 512 <> 0 THEN p_idfs[10] ELSE 0 END
-    + CASE WHEN p_held & 1024 <> 0 THEN p_idfs[11] ELSE 0 END + CASE WHEN p_held & 2048 <> 0 THEN p_idfs[12] ELSE 0 END
+    coalesce(CASE WHEN p_held & 256 <> 0 THEN p_idfs[9] END, 0) + coalesce(CASE WHEN p_held & 512 <> 0 THEN p_idfs[10] END, 0)
+    + coalesce(CASE WHEN p_held & 1024 <> 0 THEN p_idfs[11] END, 0) + coalesce(CASE WHEN p_held & 2048 <> 0 THEN p_idfs[12] END, 0)
     + CASE WHEN p_held < 4096 THEN 0 ELSE
-    CASE WHEN p_held & 4096 <> 0 THEN p_idfs[13] ELSE 0 END + CASE WHEN p_held & 8192 <> 0 THEN p_idfs[14] ELSE 0 END
-    + CASE WHEN p_held & 16384 <> 0 THEN p_idfs[15] ELSE 0 END + CASE WHEN p_held & 32768 <> 0 THEN p_idfs[16] ELSE 0 END END;
+    coalesce(CASE WHEN p_held & 4096 <> 0 THEN p_idfs[13] END, 0) + coalesce(CASE WHEN p_held & 8192 <> 0 THEN p_idfs[14] END, 0)
+    + coalesce(CASE WHEN p_held & 16384 <> 0 THEN p_idfs[15] END, 0) + coalesce(CASE WHEN p_held & 32768 <> 0 THEN p_idfs[16] END, 0) END;
 END $$;
 
 -- weight_of_held: the sum of the weights of the words in these bits (see words_held). It is one expression, so that it
 -- can be inlined.
 CREATE OR REPLACE FUNCTION recall_private.weight_of_held(p_held int, p_idfs double precision[]) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN p_held & 1 <> 0 THEN p_idfs[1] ELSE 0 END + CASE WHEN p_held & 2 <> 0 THEN p_idfs[2] ELSE 0 END
-    + CASE WHEN p_held & 4 <> 0 THEN p_idfs[3] ELSE 0 END + CASE WHEN p_held & 8 <> 0 THEN p_idfs[4] ELSE 0 END
+RETURN coalesce(CASE WHEN p_held & 1 <> 0 THEN p_idfs[1] END, 0) + coalesce(CASE WHEN p_held & 2 <> 0 THEN p_idfs[2] END, 0)
+    + coalesce(CASE WHEN p_held & 4 <> 0 THEN p_idfs[3] END, 0) + coalesce(CASE WHEN p_held & 8 <> 0 THEN p_idfs[4] END, 0)
     + CASE WHEN p_held < 16 THEN 0 ELSE
-    CASE WHEN p_held & 16 <> 0 THEN p_idfs[5] ELSE 0 END + CASE WHEN p_held & 32 <> 0 THEN p_idfs[6] ELSE 0 END
-    + CASE WHEN p_held & 64 <> 0 THEN p_idfs[7] ELSE 0 END + CASE WHEN p_held & 128 <> 0 THEN p_idfs[8] ELSE 0 END
+    coalesce(CASE WHEN p_held & 16 <> 0 THEN p_idfs[5] END, 0) + coalesce(CASE WHEN p_held & 32 <> 0 THEN p_idfs[6] END, 0)
+    + coalesce(CASE WHEN p_held & 64 <> 0 THEN p_idfs[7] END, 0) + coalesce(CASE WHEN p_held & 128 <> 0 THEN p_idfs[8] END, 0)
     + CASE WHEN p_held < 256 THEN 0 ELSE recall_private.weight_of_more_held(p_held, p_idfs) END END;
 
 -- word_trust: how far the words of a query can be trusted, 0 to 1, by the share of them that the best hit by words holds
