@@ -137,9 +137,10 @@ BEGIN
         INTO ids, v_parts, similarities
         FROM recall.vector_shared v WHERE v.tenant = p_tenant AND v.memory_id = ANY (p_ids);
     ELSE
+        -- Ids that the planner saw would cost more to plan, one by one.
         EXECUTE format(
             'SELECT array_agg(v.memory_id), array_agg(v.part), array_agg(1 - (v.embedding <=> $3)) '
-            'FROM recall.%I v WHERE v.tenant = (SELECT $1) AND v.memory_id = ANY ($2)', v_table)
+            'FROM recall.%I v WHERE v.tenant = (SELECT $1) AND v.memory_id = ANY ((SELECT $2)::bigint[])', v_table)
         INTO ids, v_parts, similarities USING p_tenant, p_ids, p_embedding;
     END IF;
     IF 0 < ANY (v_parts) OR 'NaN' = ANY (similarities) THEN

@@ -18,7 +18,7 @@ BEGIN
         FROM (SELECT r.id, count(*) FILTER (WHERE r.found) OVER (ORDER BY r.log_odds DESC, r.id) AS place
               FROM (SELECT f.id, f.found, coalesce(v_similarity * (f.similarity - g.typical), w.no_similarity)
                            + coalesce(v_coverage * least(f.strength / nullif(p_idf_sum, 0), 1), 0)
-                           + v_information * ln(1 + f.strength) + CASE WHEN f.linked THEN 0.7 ELSE 0 END AS log_odds
+                           + v_information * ln(1 + f.strength) + CASE WHEN f.linked THEN 0.7::double precision ELSE 0 END AS log_odds
                     FROM (SELECT u.id, max(u.similarity) AS similarity, coalesce(max(u.strength), 0) AS strength,
                                  bool_or(u.found) AS found, bool_or(u.linked) AS linked
                           FROM (SELECT unnest(g.near) AS id, unnest(g.similarities) AS similarity,
@@ -109,7 +109,7 @@ BEGIN
             SELECT s.successor FROM recall_private.successors_of(p_tenant, g.near || g.held || g.named) s);
     END IF;
     v_far := ARRAY(
-        SELECT DISTINCT u.id FROM (SELECT unnest(g.held || g.named || g.linked || v_more || p_cued) AS id) u
+        SELECT u.id FROM (SELECT unnest(g.held || g.named || g.linked || v_more || p_cued) AS id) u
         WHERE u.id <> ALL (g.near));
     g.ids := g.near || v_far;
     IF p_filter.as_of IS NOT NULL THEN
@@ -123,7 +123,7 @@ BEGIN
     -- What answers, applies or is named is judged in any case, and so is everything if more counts than similarity and words.
     IF p_pool < 50 AND cardinality(g.ids) > p_pool * 5 / 4 AND w.form = 'logistic' AND NOT p_window
        AND p_filter.as_of IS NULL AND p_period IS NULL AND v_ordinary AND p_intent.speaker IS NULL THEN
-        g.ids := ARRAY(SELECT DISTINCT unnest(
-            recall_private.worth_judging(g, w, p_arms, q.idf_sum, p_pool * 5 / 4) || v_seeds || g.named || v_more || p_cued));
+        g.ids := recall_private.worth_judging(g, w, p_arms, q.idf_sum, p_pool * 5 / 4)
+                 || v_seeds || g.named || v_more || p_cued;
     END IF;
 END $$;

@@ -7,22 +7,22 @@ CREATE OR REPLACE FUNCTION recall_private.more_words_held(p_text tsvector, p_wor
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN
-    coalesce((p_text @@ p_words[9])::int * 256, 0) + coalesce((p_text @@ p_words[10])::int * 512, 0)
-    + coalesce((p_text @@ p_words[11])::int * 1024, 0) + coalesce((p_text @@ p_words[12])::int * 2048, 0)
+    CASE WHEN p_text @@ p_words[9] THEN 256 ELSE 0 END + CASE WHEN p_text @@ p_words[10] THEN 512 ELSE 0 END
+    + CASE WHEN p_text @@ p_words[11] THEN 1024 ELSE 0 END + CASE WHEN p_text @@ p_words[12] THEN 2048 ELSE 0 END
     + CASE WHEN p_words[13] IS NULL THEN 0 ELSE
-    coalesce((p_text @@ p_words[13])::int * 4096, 0) + coalesce((p_text @@ p_words[14])::int * 8192, 0)
-    + coalesce((p_text @@ p_words[15])::int * 16384, 0) + coalesce((p_text @@ p_words[16])::int * 32768, 0) END;
+    CASE WHEN p_text @@ p_words[13] THEN 4096 ELSE 0 END + CASE WHEN p_text @@ p_words[14] THEN 8192 ELSE 0 END
+    + CASE WHEN p_text @@ p_words[15] THEN 16384 ELSE 0 END + CASE WHEN p_text @@ p_words[16] THEN 32768 ELSE 0 END END;
 END $$;
 
 -- words_held: which of up to 16 words a text contains, as bits. It is one expression, so that it can be inlined. Its
 -- CASEs are nested, because few queries have many words.
 CREATE OR REPLACE FUNCTION recall_private.words_held(p_text tsvector, p_words tsquery[]) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN coalesce((p_text @@ p_words[1])::int, 0) + coalesce((p_text @@ p_words[2])::int * 2, 0)
-    + coalesce((p_text @@ p_words[3])::int * 4, 0) + coalesce((p_text @@ p_words[4])::int * 8, 0)
+RETURN CASE WHEN p_text @@ p_words[1] THEN 1 ELSE 0 END + CASE WHEN p_text @@ p_words[2] THEN 2 ELSE 0 END
+    + CASE WHEN p_text @@ p_words[3] THEN 4 ELSE 0 END + CASE WHEN p_text @@ p_words[4] THEN 8 ELSE 0 END
     + CASE WHEN p_words[5] IS NULL THEN 0 ELSE
-    coalesce((p_text @@ p_words[5])::int * 16, 0) + coalesce((p_text @@ p_words[6])::int * 32, 0)
-    + coalesce((p_text @@ p_words[7])::int * 64, 0) + coalesce((p_text @@ p_words[8])::int * 128, 0)
+    CASE WHEN p_text @@ p_words[5] THEN 16 ELSE 0 END + CASE WHEN p_text @@ p_words[6] THEN 32 ELSE 0 END
+    + CASE WHEN p_text @@ p_words[7] THEN 64 ELSE 0 END + CASE WHEN p_text @@ p_words[8] THEN 128 ELSE 0 END
     + CASE WHEN p_words[9] IS NULL THEN 0 ELSE recall_private.more_words_held(p_text, p_words) END END;
 
 -- weight_of_more_held: the part of weight_of_held for the ninth and further words.
@@ -30,22 +30,22 @@ CREATE OR REPLACE FUNCTION recall_private.weight_of_more_held(p_held int, p_idfs
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN
-    coalesce(p_idfs[9] * (p_held >> 8 & 1), 0) + coalesce(p_idfs[10] * (p_held >> 9 & 1), 0)
-    + coalesce(p_idfs[11] * (p_held >> 10 & 1), 0) + coalesce(p_idfs[12] * (p_held >> 11 & 1), 0)
+    coalesce(CASE WHEN p_held & 256 <> 0 THEN p_idfs[9] END, 0) + coalesce(CASE WHEN p_held & 512 <> 0 THEN p_idfs[10] END, 0)
+    + coalesce(CASE WHEN p_held & 1024 <> 0 THEN p_idfs[11] END, 0) + coalesce(CASE WHEN p_held & 2048 <> 0 THEN p_idfs[12] END, 0)
     + CASE WHEN p_held < 4096 THEN 0 ELSE
-    coalesce(p_idfs[13] * (p_held >> 12 & 1), 0) + coalesce(p_idfs[14] * (p_held >> 13 & 1), 0)
-    + coalesce(p_idfs[15] * (p_held >> 14 & 1), 0) + coalesce(p_idfs[16] * (p_held >> 15 & 1), 0) END;
+    coalesce(CASE WHEN p_held & 4096 <> 0 THEN p_idfs[13] END, 0) + coalesce(CASE WHEN p_held & 8192 <> 0 THEN p_idfs[14] END, 0)
+    + coalesce(CASE WHEN p_held & 16384 <> 0 THEN p_idfs[15] END, 0) + coalesce(CASE WHEN p_held & 32768 <> 0 THEN p_idfs[16] END, 0) END;
 END $$;
 
 -- weight_of_held: the sum of the weights of the words in these bits (see words_held). It is one expression, so that it
 -- can be inlined.
 CREATE OR REPLACE FUNCTION recall_private.weight_of_held(p_held int, p_idfs double precision[]) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN coalesce(p_idfs[1] * (p_held >> 0 & 1), 0) + coalesce(p_idfs[2] * (p_held >> 1 & 1), 0)
-    + coalesce(p_idfs[3] * (p_held >> 2 & 1), 0) + coalesce(p_idfs[4] * (p_held >> 3 & 1), 0)
+RETURN coalesce(CASE WHEN p_held & 1 <> 0 THEN p_idfs[1] END, 0) + coalesce(CASE WHEN p_held & 2 <> 0 THEN p_idfs[2] END, 0)
+    + coalesce(CASE WHEN p_held & 4 <> 0 THEN p_idfs[3] END, 0) + coalesce(CASE WHEN p_held & 8 <> 0 THEN p_idfs[4] END, 0)
     + CASE WHEN p_held < 16 THEN 0 ELSE
-    coalesce(p_idfs[5] * (p_held >> 4 & 1), 0) + coalesce(p_idfs[6] * (p_held >> 5 & 1), 0)
-    + coalesce(p_idfs[7] * (p_held >> 6 & 1), 0) + coalesce(p_idfs[8] * (p_held >> 7 & 1), 0)
+    coalesce(CASE WHEN p_held & 16 <> 0 THEN p_idfs[5] END, 0) + coalesce(CASE WHEN p_held & 32 <> 0 THEN p_idfs[6] END, 0)
+    + coalesce(CASE WHEN p_held & 64 <> 0 THEN p_idfs[7] END, 0) + coalesce(CASE WHEN p_held & 128 <> 0 THEN p_idfs[8] END, 0)
     + CASE WHEN p_held < 256 THEN 0 ELSE recall_private.weight_of_more_held(p_held, p_idfs) END END;
 
 -- word_trust: how far the words of a query can be trusted, 0 to 1, by the share of them that the best hit by words holds

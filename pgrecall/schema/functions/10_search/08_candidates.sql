@@ -1,5 +1,10 @@
 -- Candidates: the memories gathered for one query, and how likely each is to answer it.
 
+-- place_in: the place of an id among ascending ids; NULL if it is not there. Inlined.
+CREATE OR REPLACE FUNCTION recall_private.place_in(p_ids bigint[], p_id bigint) RETURNS int
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN p_ids[width_bucket(p_id, p_ids)] = p_id THEN width_bucket(p_id, p_ids) END;
+
 -- candidates: the memories gathered for one query, and how likely each is to answer it.
 -- q has the parts of the query, NULL without one; p_period is the period that it names. p_tokens are its token signs: the
 -- most relevant candidates (v_compared) are compared by their tokens, and every other candidate gets the lowest of these
@@ -46,6 +51,17 @@ DECLARE
     v_mean double precision := q.body_length;
     v_authors text[] := q.authors;
     v_ids bigint[] := g.ids;
+    v_near int := cardinality(g.near);
+    v_named bigint[];
+    v_likeness double precision[];
+    v_alone boolean[];
+    v_name_ranks bigint[];
+    v_cued bigint[];
+    v_strengths double precision[];
+    v_cues bigint[];
+    v_protected boolean[];
+    v_activations double precision[];
+    v_uses double precision[];
     v_answers bigint[] := coalesce(g.answers, '{}');
     v_typical double precision := g.typical;
     v_trust double precision := g.trust;
@@ -58,11 +74,31 @@ DECLARE
     v_directives int := (p_settings ->> 'search.directives')::double precision::int;
     v_lift double precision := (p_settings ->> 'search.directive_lift')::double precision;
     -- How far directives apply to such a query.
-    v_applies double precision := CASE p_intent.seeks WHEN 'request' THEN 1 WHEN 'recall' THEN 0 ELSE 0.5 END;
-    v_unlikely constant double precision := -2.5;  -- log-odds of .076
-    v_asked_speaker constant double precision := 0.6;
+    v_applies double precision := CASE p_intent.seeks WHEN 'request' THEN 1 WHEN 'recall' THEN 0 ELSE 0.5::double precision END;
+    v_unlikely constant double precision := -2.5::double precision;  -- log-odds of .076
+    v_asked_speaker constant double precision := 0.6::double precision;
     v_answer_share double precision := (p_settings ->> 'search.answer_share')::double precision;
 BEGIN
+    -- What few searches have is sorted here and looked up: to join it would cost every search more.
+    IF g.named IS NOT NULL THEN
+        SELECT array_agg(n.id), array_agg(n.likeness), array_agg(n.alone), array_agg(n.rank)
+        INTO v_named, v_likeness, v_alone, v_name_ranks
+        FROM (SELECT u.id, max(u.likeness) AS likeness, bool_or(u.alone) AS alone, min(u.rank) AS rank
+              FROM unnest(g.named, q.likeness, q.whole, q.name_ranks) u(id, likeness, alone, rank)
+              GROUP BY u.id ORDER BY u.id) n;
+    END IF;
+    IF p_cued <> '{}' THEN
+        SELECT array_agg(c.id), array_agg(c.strength), array_agg(c.cue) INTO v_cued, v_strengths, v_cues
+        FROM (SELECT * FROM unnest(p_cued, p_strengths, p_cues) u(id, strength, cue) ORDER BY u.id) c;
+    END IF;
+    IF p_filter.as_of IS NOT NULL THEN
+        SELECT array_agg(r.memory_id), array_agg(r.protected),
+               array_agg(recall_private.activation_sum(r, p_weights, v_seconds)),
+               array_agg(recall_private.activation_sum(
+                   r, p_weights, v_seconds, CASE WHEN r.memory_id = ANY (p_recent) THEN 86400 ELSE 3600 END))
+        INTO v_ids, v_protected, v_activations, v_uses
+        FROM (SELECT * FROM unnest(g.past) u ORDER BY u.memory_id) r;
+    END IF;
     RETURN QUERY
     -- Only `featured` is wide: storing a wide row costs as much as computing it.
     -- A value that others are computed from is a column of a subquery: a lateral one costs more for each row.
@@ -82,12 +118,14 @@ BEGIN
                        END AS authored,
                        CASE WHEN m.role = v_speaker THEN 1 WHEN v_speaker IS NULL THEN m.remark ELSE 0 END AS speaker,
                        a.activation, coalesce(a.recent_use, a.activation) AS use, a.protected OR m.pinned AS floored,
-                       CASE WHEN m.comparable THEN s.similarity END AS similarity, s.rank AS semantic_rank,
+                       CASE WHEN m.comparable THEN s.similarity END AS similarity,
+                       CASE WHEN s.rank <= v_near THEN s.rank END AS semantic_rank,
                        h.strength AS found_strength, h.rank AS lexical_rank,
                        CASE WHEN h.strength IS NULL THEN recall_private.field_weights(
                            m.body_bytes, m.context_bytes, v_mean) END AS weights,
-                       coalesce(n.likeness, 0) AS likeness, coalesce(n.alone, false) AS alone, n.rank AS name_rank,
-                       coalesce(c.strength, 0) AS cue, c.cue AS cued_by
+                       coalesce(v_likeness[m.named_place], 0) AS likeness, coalesce(v_alone[m.named_place], false) AS alone,
+                       v_name_ranks[m.named_place] AS name_rank,
+                       coalesce(v_strengths[m.cued_place], 0) AS cue, v_cues[m.cued_place] AS cued_by
                 FROM (
                     SELECT k.id, k.layer, k.superseded_by, k.session_id, k.role, coalesce(k.speech_act, 'statement') AS speech_act,
                            recall_private.read_once(k.search_text) AS words,
@@ -103,13 +141,15 @@ BEGIN
                                 ELSE 0 END AS no_number,
                            CASE WHEN v_ordinary THEN recall_private.says_nothing(coalesce(k.speech_act, ''))::int
                                 WHEN k.speech_act = 'question' THEN -1
-                                WHEN k.body LIKE '%?%' THEN -0.5 ELSE 0 END::double precision AS question,
+                                WHEN k.body LIKE '%?%' THEN -0.5::double precision ELSE 0 END AS question,
                            CASE WHEN p_period IS NULL THEN 0 ELSE v_of_period * recall_private.period_match(p_period, k.happened_at) END AS period,
                            k.pinned AND p_filter.as_of IS NULL AS pinned,
                            CASE WHEN k.role = 'assistant' THEN greatest(-1, least(0, octet_length(k.body) / 400::double precision - 1.25::double precision))
                                 ELSE 0 END AS remark,
                            -- A vector of another model, which has not been replaced yet, is not comparable.
-                           coalesce(k.embedded_with = v_embedder, true) AS comparable
+                           coalesce(k.embedded_with = v_embedder, true) AS comparable,
+                           recall_private.place_in(v_named, k.id) AS named_place,
+                           recall_private.place_in(v_cued, k.id) AS cued_place
                     FROM recall.memory k
                     WHERE k.tenant = p_tenant AND k.id = ANY (v_ids) AND recall_private.passes_filter(k, p_filter)
                       AND (p_filter.as_of IS NULL
@@ -117,23 +157,21 @@ BEGIN
                               AND (p_filter.superseded_as_of OR NOT recall_private.was_superseded(p_tenant, k.id, p_filter.as_of)))
                     OFFSET 0) m
                 JOIN (
-                    SELECT r.memory_id AS id, r.protected,
-                           recall_private.searched_activation(r, p_weights, v_seconds, v_revived, 60::double precision) AS activation,
-                           CASE WHEN r.t1 > v_seconds - CASE WHEN r.memory_id = ANY (p_recent) THEN 86400 ELSE 3600 END
+                    SELECT r.memory_id AS id,
+                           CASE WHEN v_uses IS NULL THEN r.protected
+                                ELSE v_protected[width_bucket(r.memory_id, v_ids)] END AS protected,
+                           CASE WHEN v_uses IS NULL THEN recall_private.searched_activation(
+                                    r, p_weights, v_seconds, v_revived, 60::double precision)
+                                ELSE v_activations[width_bucket(r.memory_id, v_ids)] END AS activation,
+                           CASE WHEN v_uses IS NOT NULL THEN v_uses[width_bucket(r.memory_id, v_ids)]
+                                WHEN r.t1 > v_seconds - CASE WHEN r.memory_id = ANY (p_recent) THEN 86400 ELSE 3600 END
                                 THEN recall_private.called_activation_sum(r, p_weights, v_seconds,
                                          CASE WHEN r.memory_id = ANY (p_recent) THEN 86400 ELSE 3600 END) END AS recent_use
-                    FROM (SELECT o.* FROM recall.activation o
-                          WHERE p_filter.as_of IS NULL AND o.tenant = p_tenant AND o.memory_id = ANY (v_ids)
-                          UNION ALL SELECT o.* FROM unnest(g.past) o) r
+                    FROM recall.activation r WHERE r.tenant = p_tenant AND r.memory_id = ANY (v_ids)
                     OFFSET 0) a ON a.id = m.id
-                LEFT JOIN (
-                    SELECT u.id, u.similarity, u.rank FROM unnest(g.near, g.similarities) WITH ORDINALITY u(id, similarity, rank)
-                    UNION ALL SELECT u.id, u.similarity, NULL FROM unnest(g.far, g.far_similarities) u(id, similarity)) s ON s.id = m.id
+                LEFT JOIN unnest(g.near || g.far, g.similarities || g.far_similarities) WITH ORDINALITY s(id, similarity, rank)
+                    ON s.id = m.id
                 LEFT JOIN unnest(g.held, g.strengths) WITH ORDINALITY h(id, strength, rank) ON h.id = m.id
-                LEFT JOIN (
-                    SELECT u.id, max(u.likeness) AS likeness, bool_or(u.alone) AS alone, min(u.rank) AS rank
-                    FROM unnest(g.named, q.likeness, q.whole, q.name_ranks) u(id, likeness, alone, rank) GROUP BY u.id) n ON n.id = m.id
-                LEFT JOIN unnest(p_cued, p_strengths, p_cues) c(id, strength, cue) ON c.id = m.id
                 OFFSET 0) e
             OFFSET 0) x
     ), in_session AS (
@@ -164,7 +202,7 @@ BEGIN
         FROM (
             SELECT j.*, CASE WHEN j.id = ANY ((SELECT c.ids FROM compared c)::bigint[]) THEN a.similarity
                              ELSE (SELECT min(m.similarity) FROM alike m) END AS token_similarity
-            FROM rated j LEFT JOIN alike a ON a.id = j.id) f
+            FROM rated j LEFT JOIN alike a ON a.id = j.id OFFSET 0) f
     ), lent AS (
         -- A remark is about what it follows, so it lends all that it has.
         SELECT DISTINCT ON (l.id) l.id, l.seed, l.share, v_graph * l.share * recall_private.logistic(s.log_odds - s.unasked) AS part
@@ -193,7 +231,7 @@ BEGIN
                 LEFT JOIN asked a ON a.id = j.id
                 OFFSET 0) j
             OFFSET 0) j
-    ), lifted AS (
+    ), lifted AS MATERIALIZED (
         SELECT d.id, greatest(d.own, CASE WHEN p_intent.seeks = 'request' THEN d.lifted
                                           ELSE least(d.lifted, b.best - b.gap) END) AS logit
         FROM (SELECT o.*, row_number() OVER (ORDER BY o.lifted DESC, o.id) AS place
@@ -201,14 +239,14 @@ BEGIN
                            + 5 * (1 + v_applies) * coalesce(t.similarity - v_typical, 0) AS lifted FROM told t
                     WHERE t.directive AND w.form = 'logistic' AND NOT p_window) o) d
         CROSS JOIN (
-            SELECT o.best, CASE WHEN o.best < v_unlikely THEN 0.1 ELSE 1 END AS gap,
+            SELECT o.best, CASE WHEN o.best < v_unlikely THEN 0.1::double precision ELSE 1 END AS gap,
                    CASE WHEN o.best < v_unlikely THEN 3 ELSE 2 END AS places
             FROM (SELECT max(t.own) AS best FROM told t WHERE t.question <= 0 AND NOT t.directive) o) b
         WHERE d.place <= CASE WHEN v_applies < 1 THEN least(v_directives, b.places) ELSE v_directives END AND v_applies > 0
     )
     SELECT f.id, f.layer, f.superseded_by, f.activation, f.use, f.floored, f.likeness = 1,
-           coalesce(u.logit, j.own),
-           CASE WHEN f.question < 1 THEN (coalesce(u.logit, j.own) + j.own) / 2 + w.question * f.question
+           coalesce(f.lifted, j.own),
+           CASE WHEN f.question < 1 THEN (coalesce(f.lifted, j.own) + j.own) / 2 + w.question * f.question
                     - v_asked_speaker * w.speaker * greatest(f.speaker, 0) END,
            f.speech_act, f.held,
            CASE WHEN p_explain THEN ROW(
@@ -217,6 +255,8 @@ BEGIN
                f.likeness, f.alone, f.authored, f.cue, f.cued_by, j.seed, j.share, j.log_odds, f.period,
                j.session_coverage, j.token_similarity, v_typical, f.speech_act, f.question, f.speaker, v_trust,
                CASE WHEN j.own > j.linked THEN j.asked_by END, j.own - j.linked,
-               coalesce(u.logit, j.own) - j.own, f.no_number)::recall.evidence END
-    FROM featured f JOIN told j ON j.id = f.id LEFT JOIN lifted u ON u.id = f.id;
+               coalesce(f.lifted, j.own) - j.own, f.no_number)::recall.evidence END
+    -- A subquery, because a join would store all candidates with all of their columns.
+    FROM (SELECT c.*, (SELECT l.logit FROM lifted l WHERE l.id = c.id) AS lifted FROM featured c OFFSET 0) f
+    JOIN told j ON j.id = f.id;
 END $$;
