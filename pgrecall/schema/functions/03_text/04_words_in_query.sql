@@ -231,18 +231,21 @@ DECLARE
     v_longest text[];
     q recall.analyzed_query;
 BEGIN
-    SELECT array_agg(k.word), array_agg(k.documents), array_agg(recall_private.lexeme_query(k.word)), array_agg(k.idf), sum(k.idf),
+    SELECT array_agg(k.word), array_agg(k.documents), array_agg(k.query), array_agg(k.idf), sum(k.idf),
            count(*) FILTER (WHERE k.documents = 0),
            bool_or(k.documents = 0 AND CASE WHEN v_texts IS NULL THEN length(k.word) >= 4 ELSE EXISTS (
-               SELECT FROM unnest(v_texts) t WHERE t @@ recall_private.prefix_query(k.word)) END)
+               SELECT FROM unnest(v_texts) t WHERE t @@ k.prefix) END)
     INTO q.words, q.documents, q.queries, q.idfs, q.idf_sum, v_unknown, v_alike
-    FROM (SELECT c.word, c.documents, recall_private.idf(c.documents, v_total) AS idf
-          FROM (SELECT w.word, w.identifier, CASE
+    FROM (SELECT c.word, c.query, c.prefix, c.documents, recall_private.idf(c.documents, v_total) AS idf
+          FROM (SELECT w.*, CASE
                     WHEN v_counted THEN coalesce((
                         SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = w.word), 0)
                     WHEN v_texts IS NULL THEN recall_private.document_frequency(p_tenant, w.word, 10000)
-                    ELSE (SELECT count(*) FROM unnest(v_texts) t WHERE t @@ recall_private.lexeme_query(w.word)) END AS documents
-                FROM unnest(v_asked.words, v_asked.identifiers) w(word, identifier) OFFSET 0) c
+                    ELSE (SELECT count(*) FROM unnest(v_texts) t WHERE t @@ w.query) END AS documents
+                FROM (SELECT u.word, u.identifier, recall_private.lexeme_query(u.word) AS query,
+                             CASE WHEN v_texts IS NOT NULL THEN recall_private.prefix_query(u.word) END AS prefix
+                      FROM unnest(v_asked.words, v_asked.identifiers) u(word, identifier) OFFSET 0) w
+                OFFSET 0) c
           WHERE c.documents > 0 OR NOT c.identifier ORDER BY c.documents, c.word) k;
     IF q.words IS NULL THEN
         RETURN q;
