@@ -58,7 +58,8 @@ BEGIN
         INTO words, identifiers
         FROM (SELECT unnest(v_words || v_han) UNION SELECT unnest(v_parts)) x(u) WHERE octet_length(u) <= 2040;
     END IF;
-    IF cardinality(v_words || v_han) = 0 OR v_text <> lower(v_text) AND v_text <> upper(v_text) THEN
+    -- Most queries have no capital but their first letter. Of "On-call", the first part is a word inside the sentence.
+    IF cardinality(v_words || v_han) = 0 OR substr(v_text, 2) ~ '[[:upper:]-]' AND v_text <> upper(v_text) THEN
         v_names := ARRAY(
             SELECT DISTINCT lower(t.token)
             FROM ts_parse('default', left(v_text, 2000)) WITH ORDINALITY t(kind, token, place)
