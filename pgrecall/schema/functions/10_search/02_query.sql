@@ -109,10 +109,9 @@ RETURNS recall.relevance_model
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (
-        SELECT (array_agg(r ORDER BY array_position(p_profiles, r.profile), r.tenant = '*', r.embedder = '*'))[1]
-        FROM recall.relevance_model r
-        WHERE r.tenant IN (p_tenant, '*') AND r.embedder IN (coalesce(p_embedder, '*'), '*')
-          AND r.profile = ANY (p_profiles));
+        SELECT r FROM recall.relevance_model r
+        WHERE r.tenant IN (p_tenant, '*') AND r.embedder IN (coalesce(p_embedder, '*'), '*') AND r.profile = ANY (p_profiles)
+        ORDER BY array_position(p_profiles, r.profile), r.tenant = '*', r.embedder = '*' LIMIT 1);
 END $$;
 
 -- relevance_model_for_search: the coefficients of a search: those of the profile that it names, else of the profile of
