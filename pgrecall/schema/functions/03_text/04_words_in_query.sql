@@ -28,7 +28,8 @@ CREATE OR REPLACE FUNCTION recall_private.lexemes_of(
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_text text := recall_private.unchained(recall_private.folded(p_text));
-    v_words text[] := tsvector_to_array(to_tsvector(p_language, recall_private.spaced(v_text)));
+    v_spaced text := v_text;
+    v_words text[];
     v_compounds text[] := recall_private.compounds(v_text);
     v_parts text[] := '{}';
     v_wholes text[] := '{}';
@@ -41,7 +42,9 @@ BEGIN
             SELECT h.found[1] FROM regexp_matches(
                 left(v_text, 1000), '(?<![\u4E00-\u9FFF])[\u4E00-\u9FFF](?![\u4E00-\u9FFF])', 'g') h(found));
         v_hiragana := v_text ~ '[\u3041-\u3096]';
+        v_spaced := recall_private.spaced(v_text);
     END IF;
+    v_words := tsvector_to_array(to_tsvector(p_language, v_spaced));
     IF v_compounds <> '{}' THEN
         v_parts := tsvector_to_array(to_tsvector(p_language, recall_private.compound_parts(v_compounds)));
     END IF;

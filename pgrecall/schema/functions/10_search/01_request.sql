@@ -75,11 +75,8 @@ RETURN concat(
          THEN ' AND m.metadata <> ''{}'' AND jsonb_set(''{}'', ARRAY[m.tenant], m.metadata) '
               '@> jsonb_set(''{}'', ARRAY[$2], ($3).metadata)' END);
 
--- checked_filter: a filter with computed values for a search at p_now: the words of its hints and, for a past moment
--- (as_of), the end of its window. Raises an error for an invalid value. For a past moment, memories that are archived or
--- superseded now pass, and the search checks their state at that moment.
-CREATE OR REPLACE FUNCTION recall_private.checked_filter(p_tenant text, f recall.search_filter, p_now timestamptz)
-RETURNS recall.search_filter
+-- check_filter: raises an error for the first invalid value of a filter for a search at p_now.
+CREATE OR REPLACE FUNCTION recall_private.check_filter(p_tenant text, f recall.search_filter, p_now timestamptz) RETURNS void
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_unknown text;
@@ -118,6 +115,18 @@ BEGIN
     END IF;
     IF f.metadata IS NOT NULL THEN
         PERFORM recall_private.check_metadata_filter(f.metadata);
+    END IF;
+END $$;
+
+-- checked_filter: a filter with computed values for a search at p_now: the words of its hints and, for a past moment
+-- (as_of), the end of its window. Raises an error for an invalid value. For a past moment, memories that are archived or
+-- superseded now pass, and the search checks their state at that moment.
+CREATE OR REPLACE FUNCTION recall_private.checked_filter(p_tenant text, f recall.search_filter, p_now timestamptz)
+RETURNS recall.search_filter
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF num_nonnulls(f.since, f.as_of, f.layers, f.roles, f.speech_acts, f.metadata) > 0 THEN
+        PERFORM recall_private.check_filter(p_tenant, f, p_now);
     END IF;
     IF f.hints IS NOT NULL THEN
         f.terms := recall_private.hint_query(p_tenant, f.hints);
