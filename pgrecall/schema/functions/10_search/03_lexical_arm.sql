@@ -57,8 +57,9 @@ RETURN 2.2 * (
 -- `gate` matches each of the rarest words, up to 100 memories in total. A further word is matched only together with one
 -- of the two after it. It stops before the total exceeds 300 memories (2,000 for the first word alone), and is NULL if
 -- even the first word exceeds this. `rest` is the place of the first word that is not matched alone. `wide` is NULL unless
--- the gate names a word that more than 5,000 memories contain, which an index would all read. It leaves such words out, so
--- it matches up to 300 memories, among them all that the gate matches.
+-- the gate names a word that more than 5,000 memories contain, which an index would all read. (GIN takes a word for rare if the
+-- oldest memories that contained it are gone, and compares the gate with each of the others.) It leaves such words out, so it
+-- matches up to 300 memories, among them all that the gate matches.
 CREATE OR REPLACE FUNCTION recall_private.lexical_gate(
     p_queries tsquery[], p_documents bigint[], OUT gate tsquery, OUT rest int, OUT wide tsquery
 )
