@@ -58,3 +58,26 @@ def test_what_a_gate_reads_by_is_bounded(sql: Query, documents: list[int]) -> No
     assert sum(documents[: rest - 1]) <= ALONE
     assert mentioned <= set(range(1, affordable + 3))
     assert bool(mentioned) == (affordable > 0 and (rest > 1 or len(documents) > 1))
+
+
+@pytest.mark.parametrize(
+    ("documents", "expected"),
+    [
+        ([60, 200, 3_000, 7_000], "'w1' | 'w2'"),
+        ([60, 100, 120, 40_000], "'w1' | 'w2' | 'w3'"),
+        ([200, 6_000], "'w1'"),
+        ([60, 6_000], None),
+        ([60, 200, 3_000, 5_000], None),
+        ([400, 6_000, 7_000], None),
+    ],
+)
+def test_an_index_reads_no_common_words_beside_rare_ones(
+    sql: Query, documents: Sequence[int], expected: str | None
+) -> None:
+    words = [f"w{place}" for place in range(1, len(documents) + 1)]
+    [row] = sql(
+        "SELECT g.wide::text FROM recall_private.lexical_gate(%s::text[]::tsquery[], %s::bigint[]) g",
+        (words, list(documents)),
+    )
+
+    assert row["wide"] == expected

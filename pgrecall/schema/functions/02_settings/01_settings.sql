@@ -136,12 +136,20 @@ BEGIN
         (recall_private.default_settings() ->> p_name)::double precision);
 END $$;
 
--- effective_settings: all values in force for this tenant, by name: the defaults, overridden by the database's values,
--- overridden by the tenant's. For callers that read many.
+-- ranking_defaults: the default of each setting that a search or vitality reads, by name. IMMUTABLE, so that plans contain
+-- its result.
+CREATE OR REPLACE FUNCTION recall_private.ranking_defaults() RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT jsonb_object_agg(k.name, k.default_value) FROM recall_private.known_settings() k
+    WHERE split_part(k.name, '.', 1) IN ('search', 'confidence', 'vitality')
+$$;
+
+-- effective_settings: the values in force for this tenant, by name: the ranking_defaults, overridden by the database's
+-- values, overridden by the tenant's. For callers that read many.
 CREATE OR REPLACE FUNCTION recall_private.effective_settings(p_tenant text) RETURNS jsonb
 LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 BEGIN
-    RETURN recall_private.default_settings() || coalesce((
+    RETURN recall_private.ranking_defaults() || coalesce((
         SELECT jsonb_object_agg(s.name, s.value ORDER BY s.tenant <> '*')
         FROM recall.setting s WHERE s.tenant IN (p_tenant, '*')
           AND (recall_private.is_number(s.value) OR NOT recall_private.default_settings() ? s.name)), '{}');

@@ -1,7 +1,7 @@
 -- Entities and keys that a query names.
 
--- check_query: raises an error for a query that is empty or too long.
-CREATE OR REPLACE FUNCTION recall_private.check_query(p_query text) RETURNS void
+-- check_query: returns the query. Raises an error if it is empty or too long.
+CREATE OR REPLACE FUNCTION recall_private.check_query(p_query text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF coalesce(btrim(p_query, E' \t\r\n'), '') = '' THEN
@@ -11,6 +11,7 @@ BEGIN
             format('The query has %s characters; the limit is 10,000.', length(p_query)),
             'Give only the part that matters.');
     END IF;
+    RETURN p_query;
 END $$;
 
 -- query_phrases: every sequence of one to three words of a query, in the form in which names are compared, and every

@@ -28,7 +28,8 @@ CREATE OR REPLACE FUNCTION recall_private.lexemes_of(
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_text text := recall_private.unchained(recall_private.folded(p_text));
-    v_words text[] := tsvector_to_array(to_tsvector(p_language, recall_private.spaced(v_text)));
+    v_spaced text := v_text;
+    v_words text[];
     v_compounds text[] := recall_private.compounds(v_text);
     v_parts text[] := '{}';
     v_wholes text[] := '{}';
@@ -41,7 +42,9 @@ BEGIN
             SELECT h.found[1] FROM regexp_matches(
                 left(v_text, 1000), '(?<![\u4E00-\u9FFF])[\u4E00-\u9FFF](?![\u4E00-\u9FFF])', 'g') h(found));
         v_hiragana := v_text ~ '[\u3041-\u3096]';
+        v_spaced := recall_private.spaced(v_text);
     END IF;
+    v_words := tsvector_to_array(to_tsvector(p_language, v_spaced));
     IF v_compounds <> '{}' THEN
         v_parts := tsvector_to_array(to_tsvector(p_language, recall_private.compound_parts(v_compounds)));
     END IF;
@@ -58,7 +61,8 @@ BEGIN
         INTO words, identifiers
         FROM (SELECT unnest(v_words || v_han) UNION SELECT unnest(v_parts)) x(u) WHERE octet_length(u) <= 2040;
     END IF;
-    IF cardinality(v_words || v_han) = 0 OR v_text <> lower(v_text) AND v_text <> upper(v_text) THEN
+    -- Most queries have no capital but their first letter. Of "On-call", the first part is a word inside the sentence.
+    IF cardinality(v_words || v_han) = 0 OR substr(v_text, 2) ~ '[[:upper:]-]' AND v_text <> upper(v_text) THEN
         v_names := ARRAY(
             SELECT DISTINCT lower(t.token)
             FROM ts_parse('default', left(v_text, 2000)) WITH ORDINALITY t(kind, token, place)
@@ -231,18 +235,21 @@ DECLARE
     v_longest text[];
     q recall.analyzed_query;
 BEGIN
-    SELECT array_agg(k.word), array_agg(k.documents), array_agg(recall_private.lexeme_query(k.word)), array_agg(k.idf), sum(k.idf),
+    SELECT array_agg(k.word), array_agg(k.documents), array_agg(k.query), array_agg(k.idf), sum(k.idf),
            count(*) FILTER (WHERE k.documents = 0),
            bool_or(k.documents = 0 AND CASE WHEN v_texts IS NULL THEN length(k.word) >= 4 ELSE EXISTS (
-               SELECT FROM unnest(v_texts) t WHERE t @@ recall_private.prefix_query(k.word)) END)
+               SELECT FROM unnest(v_texts) t WHERE t @@ k.prefix) END)
     INTO q.words, q.documents, q.queries, q.idfs, q.idf_sum, v_unknown, v_alike
-    FROM (SELECT c.word, c.documents, recall_private.idf(c.documents, v_total) AS idf
-          FROM (SELECT w.word, w.identifier, CASE
+    FROM (SELECT c.word, c.query, c.prefix, c.documents, recall_private.idf(c.documents, v_total) AS idf
+          FROM (SELECT w.*, CASE
                     WHEN v_counted THEN coalesce((
                         SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = w.word), 0)
                     WHEN v_texts IS NULL THEN recall_private.document_frequency(p_tenant, w.word, 10000)
-                    ELSE (SELECT count(*) FROM unnest(v_texts) t WHERE t @@ recall_private.lexeme_query(w.word)) END AS documents
-                FROM unnest(v_asked.words, v_asked.identifiers) w(word, identifier) OFFSET 0) c
+                    ELSE (SELECT count(*) FROM unnest(v_texts) t WHERE t @@ w.query) END AS documents
+                FROM (SELECT u.word, u.identifier, recall_private.lexeme_query(u.word) AS query,
+                             CASE WHEN v_texts IS NOT NULL THEN recall_private.prefix_query(u.word) END AS prefix
+                      FROM unnest(v_asked.words, v_asked.identifiers) u(word, identifier) OFFSET 0) w
+                OFFSET 0) c
           WHERE c.documents > 0 OR NOT c.identifier ORDER BY c.documents, c.word) k;
     IF q.words IS NULL THEN
         RETURN q;

@@ -68,15 +68,15 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     "dem": "the", "des": "the", "el": "the", "la": "the", "los": "the", "las": "the"}'::jsonb
 $$;
 
--- hint_of_time: a regular expression that every query with a period matches, and few others: beginnings of words, and whole
--- words with which others begin ("mar", "año").
-CREATE OR REPLACE FUNCTION recall_private.hint_of_time() RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN '\d{4}|(\m|_)(janua|febr|apr|abr|aug|sept|o[ck]t|novi?em|dezem|decem|dici|enero|letzt|vergan|diese|est[ea]\M|seman|veran|primav|oto|'
-    'invie|yester|tonight|heute|gestern|vorge|ayer|antea|hoy|vor\M|quart|trimes|summer|winter|spring|autumn|somm|herb|fr.h|q[1-4]\M)'
-    '|(\m|_)(jan|feb|mar|march|marzo|m.rz|mai|mayo?|ju[nl]|ju[nl]io?|june|july|ago|agosto|sep|nov|dec|last|past|previous|this|a.os?|mes|meses|'
-    'today|hace|fall)(_|\M)|\m(mon|tues|wednes|thurs|fri|satur|sun)day'
-    '|\m(mon|diens|donners|frei|sams|sonn)tag|mittwoch|lunes|martes|mi.rcoles|jueves|viernes|s.bado|domingo';
+-- hints_of_time: the words of which every query with a period has one, unless it has a year or a date in figures: names
+-- of months, seasons, weekdays and quarters, and words like "yesterday", "last" and "ago". IMMUTABLE, so that plans contain its
+-- result.
+CREATE OR REPLACE FUNCTION recall_private.hints_of_time() RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT jsonb_object_agg(w.key, w.value) || '{"q1": "", "q2": "", "q3": "", "q4": ""}'
+    FROM jsonb_each_text(recall_private.time_words()) w
+    WHERE w.value ~ '^([maszwd]:|last$|this$|gone$|ago$|vor$|u:quarter$)'
+$$;
 
 -- calendar_unit: the week, month or other unit that is p_steps after the one that contains a day.
 CREATE OR REPLACE FUNCTION recall_private.calendar_unit(p_day date, p_unit text, p_steps int, OUT since date, OUT until date)

@@ -215,7 +215,8 @@ DECLARE
     v_dated boolean := false;
 BEGIN
     -- Most queries name no period and end here.
-    IF v_query !~* recall_private.hint_of_time() THEN
+    IF v_query !~ '\d{4}' AND NOT recall_private.hints_of_time()
+       ?| string_to_array(regexp_replace(lower(v_query), '[^[:alnum:]]+', ' ', 'g'), ' ') THEN
         RETURN NULL;
     END IF;
     SELECT q.written, q.terms INTO v_written, t FROM recall_private.query_terms(v_query) q;

@@ -75,11 +75,8 @@ RETURN concat(
          THEN ' AND m.metadata <> ''{}'' AND jsonb_set(''{}'', ARRAY[m.tenant], m.metadata) '
               '@> jsonb_set(''{}'', ARRAY[$2], ($3).metadata)' END);
 
--- checked_filter: a filter with computed values for a search at p_now: the words of its hints and, for a past moment
--- (as_of), the end of its window. Raises an error for an invalid value. For a past moment, memories that are archived or
--- superseded now pass, and the search checks their state at that moment.
-CREATE OR REPLACE FUNCTION recall_private.checked_filter(p_tenant text, f recall.search_filter, p_now timestamptz)
-RETURNS recall.search_filter
+-- check_filter: raises an error for the first invalid value of a filter for a search at p_now.
+CREATE OR REPLACE FUNCTION recall_private.check_filter(p_tenant text, f recall.search_filter, p_now timestamptz) RETURNS void
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_unknown text;
@@ -118,6 +115,18 @@ BEGIN
     END IF;
     IF f.metadata IS NOT NULL THEN
         PERFORM recall_private.check_metadata_filter(f.metadata);
+    END IF;
+END $$;
+
+-- checked_filter: a filter with computed values for a search at p_now: the words of its hints and, for a past moment
+-- (as_of), the end of its window. Raises an error for an invalid value. For a past moment, memories that are archived or
+-- superseded now pass, and the search checks their state at that moment.
+CREATE OR REPLACE FUNCTION recall_private.checked_filter(p_tenant text, f recall.search_filter, p_now timestamptz)
+RETURNS recall.search_filter
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF num_nonnulls(f.since, f.as_of, f.layers, f.roles, f.speech_acts, f.metadata) > 0 THEN
+        PERFORM recall_private.check_filter(p_tenant, f, p_now);
     END IF;
     IF f.hints IS NOT NULL THEN
         f.terms := recall_private.hint_query(p_tenant, f.hints);
@@ -198,6 +207,7 @@ CREATE OR REPLACE FUNCTION recall_private.read_search_request(
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
+    v_request jsonb;
     v_hint text;
 BEGIN
     filter.include_archived := false;
@@ -207,10 +217,10 @@ BEGIN
     request.min_relevance := 0;
     request.explain := true;
     request.require_answer := false;
-    PERFORM recall_private.check_request_fields(p_request, recall_private.request_fields());
+    v_request := recall_private.check_request_fields(p_request, recall_private.request_fields());
     BEGIN
-        filter := jsonb_populate_record(filter, p_request);
-        request := jsonb_populate_record(request, p_request);
+        filter := jsonb_populate_record(filter, v_request);
+        request := jsonb_populate_record(request, v_request);
     EXCEPTION WHEN data_exception THEN
         GET STACKED DIAGNOSTICS v_hint = PG_EXCEPTION_HINT;
         PERFORM recall_private.raise_invalid(
@@ -222,10 +232,9 @@ END $$;
 CREATE OR REPLACE FUNCTION recall_private.read_filter(p_filter jsonb) RETURNS recall.search_filter
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_read record;
+    v_read record := recall_private.read_search_request(
+        recall_private.check_request_fields(p_filter, recall_private.filter_fields()));
 BEGIN
-    PERFORM recall_private.check_request_fields(p_filter, recall_private.filter_fields());
-    v_read := recall_private.read_search_request(p_filter);
     RETURN v_read.filter;
 END $$;
 
@@ -255,8 +264,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
           UNION SELECT jsonb_object_keys(to_jsonb(jsonb_populate_record(NULL::recall.search_request, '{}')))) f
 $$;
 
--- check_request_fields: raises an error unless this is a JSON object without other fields than p_known.
-CREATE OR REPLACE FUNCTION recall_private.check_request_fields(p_request jsonb, p_known text[]) RETURNS void
+-- check_request_fields: returns the request. Raises an error unless it is a JSON object without other fields than p_known.
+CREATE OR REPLACE FUNCTION recall_private.check_request_fields(p_request jsonb, p_known text[]) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF jsonb_typeof(p_request) IS DISTINCT FROM 'object' THEN
@@ -268,4 +277,5 @@ BEGIN
                 SELECT string_agg(k, ', ' ORDER BY k) FROM jsonb_object_keys(p_request - p_known) k), 200)),
             format('Known fields: %s.', array_to_string(p_known, ', ')));
     END IF;
+    RETURN p_request;
 END $$;

@@ -20,15 +20,14 @@ BEGIN
     IF coalesce(btrim(p_query, E' \t\r\n'), '') = '' THEN
         RETURN coalesce(p_queries, '{}');
     END IF;
-    PERFORM recall_private.check_query(p_query);
-    RETURN p_query || coalesce(p_queries, '{}');
+    RETURN recall_private.check_query(p_query) || coalesce(p_queries, '{}');
 END $$;
 
--- check_query_vectors: raises an error if the number of vectors p_given differs from the number of sub-queries (NULL
--- means that none were given), and for a vector that does not have the p_dimensions of this database.
+-- check_query_vectors: returns the vectors. Raises an error if the number of vectors p_given differs from the number of
+-- sub-queries (NULL means that none were given), and for a vector that does not have the p_dimensions of this database.
 CREATE OR REPLACE FUNCTION recall_private.check_query_vectors(
     p_dimensions int, p_vectors halfvec[], p_given int, p_queries int
-) RETURNS void
+) RETURNS halfvec[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_vector halfvec;
@@ -47,12 +46,13 @@ BEGIN
                 'Embed the query with the model of this database.');
         END IF;
     END LOOP;
+    RETURN p_vectors;
 END $$;
 
--- check_search_numbers: raises an error for the first number of a search that is out of bounds.
+-- check_search_numbers: returns the weight of vitality. Raises an error for the first number of a search that is out of bounds.
 CREATE OR REPLACE FUNCTION recall_private.check_search_numbers(
     p_k int, p_pool int, p_min_relevance double precision, p_vitality_mode text, p_vitality_weight double precision
-) RETURNS void
+) RETURNS double precision
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF NOT coalesce(p_k BETWEEN 1 AND 1000, false) THEN
@@ -70,6 +70,7 @@ BEGIN
         PERFORM recall_private.raise_invalid(format(
             'The vitality weight %s is not between 0 and 10 (1 in the mode bounded).', p_vitality_weight));
     END IF;
+    RETURN p_vitality_weight;
 END $$;
 
 -- arm_weights: the weights of the arms in a search: semantic, lexical, name, author, cue, graph and period. An arm that
@@ -108,10 +109,9 @@ RETURNS recall.relevance_model
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (
-        SELECT (array_agg(r ORDER BY array_position(p_profiles, r.profile), r.tenant = '*', r.embedder = '*'))[1]
-        FROM recall.relevance_model r
-        WHERE r.tenant IN (p_tenant, '*') AND r.embedder IN (coalesce(p_embedder, '*'), '*')
-          AND r.profile = ANY (p_profiles));
+        SELECT r FROM recall.relevance_model r
+        WHERE r.tenant IN (p_tenant, '*') AND r.embedder IN (coalesce(p_embedder, '*'), '*') AND r.profile = ANY (p_profiles)
+        ORDER BY array_position(p_profiles, r.profile), r.tenant = '*', r.embedder = '*' LIMIT 1);
 END $$;
 
 -- relevance_model_for_search: the coefficients of a search: those of the profile that it names, else of the profile of

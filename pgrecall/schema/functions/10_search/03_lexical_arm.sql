@@ -56,9 +56,12 @@ RETURN 2.2 * (
 -- lexical_gate: the query by which the lexical arm reads memories, made of these words (rarest first, each a query).
 -- `gate` matches each of the rarest words, up to 100 memories in total. A further word is matched only together with one
 -- of the two after it. It stops before the total exceeds 300 memories (2,000 for the first word alone), and is NULL if
--- even the first word exceeds this. `rest` is the place of the first word that is not matched alone.
+-- even the first word exceeds this. `rest` is the place of the first word that is not matched alone. `wide` is NULL unless
+-- the gate names a word that more than 5,000 memories contain, which an index would all read. (GIN takes a word for rare if the
+-- oldest memories that contained it are gone, and compares the gate with each of the others.) It leaves such words out, so it
+-- matches up to 300 memories, among them all that the gate matches.
 CREATE OR REPLACE FUNCTION recall_private.lexical_gate(
-    p_queries tsquery[], p_documents bigint[], OUT gate tsquery, OUT rest int
+    p_queries tsquery[], p_documents bigint[], OUT gate tsquery, OUT rest int, OUT wide tsquery
 )
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
@@ -74,21 +77,24 @@ BEGIN
             rest := i + 1;
         ELSE
             v_taken := p_queries[i] && coalesce(p_queries[i + 1] || p_queries[i + 2], p_queries[i + 1]);
+            IF v_reached <= 300 AND greatest(p_documents[i + 1], p_documents[i + 2]) > 5000 THEN
+                wide := coalesce(coalesce(wide, gate) || p_queries[i], p_queries[i]);
+            END IF;
         END IF;
         gate := coalesce(gate || v_taken, gate, v_taken);
     END LOOP;
 END $$;
 
 -- memories_matching: of up to p_read memories, except p_except, that match this query and pass the filter, the p_pool
--- with the greatest lexical_strength, strongest first.
+-- with the greatest lexical_strength, strongest first. p_wide, if it is not NULL, matches more and is what the index reads.
 CREATE OR REPLACE FUNCTION recall_private.memories_matching(
-    p_tenant text, p_query tsquery, p_except bigint[], p_read int, p_pool int, p_words tsquery[],
+    p_tenant text, p_query tsquery, p_wide tsquery, p_except bigint[], p_read int, p_pool int, p_words tsquery[],
     p_idfs double precision[], p_mean double precision, p_filter recall.search_filter,
     OUT ids bigint[], OUT strengths double precision[]
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_query tsquery := recall_private.tenant_query(p_tenant, p_query);
+    v_query tsquery := recall_private.tenant_query(p_tenant, coalesce(p_wide, p_query));
 BEGIN
     -- `tenant || ''` hides the tenant from the planner, which would otherwise read all of its rows by index.
     SELECT coalesce(array_agg(b.id), '{}'), coalesce(array_agg(b.strength), '{}') INTO ids, strengths
@@ -100,6 +106,7 @@ BEGIN
                        p_mean) AS weights
             FROM recall.memory m
             WHERE recall_private.tenant_words(m.tenant, m.search_text) @@ v_query AND m.tenant || '' = p_tenant
+              AND (p_wide IS NULL OR m.search_text @@ p_query)
               AND recall_private.passes_filter(m, p_filter)
               AND m.id <> ALL (p_except)
             LIMIT p_read) h
@@ -156,7 +163,7 @@ BEGIN
     END IF;
     IF v_gate IS NOT NULL THEN
         v_read := recall_private.memories_matching(
-            p_tenant, v_gate, '{}', p_pool * 20, p_pool, p_words, p_idfs, p_mean, p_filter);
+            p_tenant, v_gate, v_read.wide, '{}', p_pool * 20, p_pool, p_words, p_idfs, p_mean, p_filter);
         ids := v_read.ids;
         strengths := v_read.strengths;
         v_sorted := cardinality(ids);
@@ -171,7 +178,7 @@ BEGIN
         p_documents[v_rest] <= 5000
         OR v_rest = 1 AND (ids = '{}' OR recall_private.narrows(p_filter))) THEN
         v_read := recall_private.memories_matching(
-            p_tenant, p_words[v_rest], ids,
+            p_tenant, p_words[v_rest], NULL, ids,
             -- If they are few, all are read, because lexical_strength differs.
             p_pool * CASE WHEN p_documents[v_rest] <= 400 THEN 8 ELSE 1 END, p_pool, p_words, p_idfs, p_mean, p_filter);
         ids := ids || v_read.ids;

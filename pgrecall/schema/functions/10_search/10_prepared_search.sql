@@ -63,10 +63,10 @@ BEGIN
     pool := greatest(request.k, p_pool);
     -- Three times as many as are asked for find as much as fifty. Up to 16 hits, `gathered` judges fewer.
     pool := CASE WHEN pool <= 50 THEN least(greatest(3 * pool, 32), 50) ELSE 1000 END;
-    PERFORM recall_private.check_search_numbers(request.k, p_pool, request.min_relevance, mode, weight);
+    weight := recall_private.check_search_numbers(request.k, p_pool, request.min_relevance, mode, weight);
     filter := recall_private.checked_filter(p_tenant, filter, p_now);
     IF embeddings IS NOT NULL THEN
-        PERFORM recall_private.check_query_vectors((settings ->> 'embedding.dimensions')::int, embeddings,
+        embeddings := recall_private.check_query_vectors((settings ->> 'embedding.dimensions')::int, embeddings,
             cardinality(p_embeddings), cardinality(request.queries));
     END IF;
     IF p_tokens <> 'null' AND (CASE WHEN jsonb_typeof(p_tokens) = 'array' THEN jsonb_array_length(p_tokens) END)
