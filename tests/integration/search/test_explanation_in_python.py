@@ -17,8 +17,10 @@ pytestmark = pytest.mark.in_turns
 FOUND = """
 WITH found AS MATERIALIZED (
     SELECT * FROM recall.find(%s, %s::halfvec, p_now => %s, p_tokens => %s))
-SELECT f.*, recall.hit_explanation(f.evidence, first_value(f.summary) OVER (ORDER BY f.rank)) AS explained
-FROM found f WHERE f.id IS NOT NULL ORDER BY f.rank
+SELECT f.rank, f.relevance, f.vitality, f.zone, record_send(f.hit_ground) AS hit_ground, record_send(s.ground) AS search_ground,
+       recall.hit_explanation(f.hit_ground, s.ground) AS explained
+FROM found f CROSS JOIN (SELECT o.search_ground AS ground FROM found o WHERE o.rank = 1) s
+ORDER BY f.rank
 """
 
 
@@ -86,8 +88,8 @@ def test_python_explains_what_sql_explains(
     assert rows
     for row in rows:
         made = Explanation(
-            row["evidence"],
-            rows[0]["summary"],
+            row["hit_ground"],
+            row["search_ground"],
             relevance=row["relevance"],
             vitality=row["vitality"],
             zone=row["zone"],

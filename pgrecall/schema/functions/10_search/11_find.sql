@@ -5,8 +5,8 @@
 -- adds to it for each unit of weight), whether the memory is `exempt` from vitality, `evidence_logit` (by which it
 -- counts for the confidence; NULL for a question or an acknowledgement, which is no evidence of an answer), and in the
 -- first row the `summary` (how many judged memories each arm found, and the confidence; a row without id if nothing was found). With
--- `explain`, `evidence` and the summary are what hit_explanation explains a hit by; the column `explanation` is NULL,
--- and there for clients of schemas before 0032. p_embedding is the vector of the query, p_embeddings those of the
+-- `explain`, `hit_ground`, and `search_ground` in the first row, are what hit_explanation explains a hit by; `explanation`
+-- and `evidence` are NULL, and there for clients of schemas before 0032 and 0051. p_embedding is the vector of the query, p_embeddings those of the
 -- sub-queries. p_pool adds that many of the most relevant memories to the best k, for the reranker p_reranker, whose
 -- blend is in the summary. `passage` is the part of a long memory that is nearest in meaning to the query, as {start,
 -- end, text}. `newer_version` is a later memory that states the same with another value (see newer_statements).
@@ -27,7 +27,7 @@ CREATE OR REPLACE FUNCTION recall.find(
     contradicts bigint[], valid_from timestamptz, valid_until timestamptz, expires_at timestamptz,
     archived_at timestamptz, explanation jsonb, logit double precision, use_term double precision,
     exempt boolean, evidence_logit double precision, summary jsonb, passage jsonb, speech_act text, newer_version bigint,
-    evidence json
+    evidence json, hit_ground recall.hit_ground, search_ground recall.search_ground
 )
 LANGUAGE plpgsql STABLE ROWS 10
 SET search_path FROM CURRENT
@@ -160,17 +160,6 @@ BEGIN
             'weight', CASE WHEN v_asked.mode = 'off' THEN 0 ELSE v_asked.weight END) END,
         'confidence', (SELECT c.value FROM confidence c), 'min_confidence', v_min_confidence,
         'needs_context', v_read.needs_context,
-        'ground', CASE WHEN v_request.explain THEN jsonb_build_object(
-            'now', recall_private.epoch(v_asked.moment), 'window', v_asked.window_only,
-            'model', to_jsonb(v_asked.model) || '{"phrase": 0}',  -- for clients of schemas before 0043
-            'arms', v_asked.arms,
-            'author', v_asked.author, 'weights', to_jsonb(v_asked.weights), 'layers', to_jsonb(v_asked.layers),
-            'queries', (
-                SELECT jsonb_agg(jsonb_build_object(
-                    'query', u.query, 'words', (v_read.analyzed[u.place]).words, 'steps', (v_read.analyzed[u.place]).steps,
-                    'idfs', (v_read.analyzed[u.place]).idfs, 'period', recall_private.explained_period(v_read.periods[u.place]))
-                    ORDER BY u.place)
-                FROM unnest(v_asked.queries) WITH ORDINALITY u(query, place))) END,
         'arms', CASE WHEN v_request.explain OR t.id IS NULL THEN (
             SELECT jsonb_build_object(
                 'semantic', count((j.evidence).semantic_rank), 'lexical', count((j.evidence).lexical_rank),
@@ -195,7 +184,11 @@ BEGIN
             || CASE WHEN t.left_out > 0 THEN format(
                 'hits: the last %s are left out, as the hits would have more than %s bytes of text',
                 t.left_out, to_char(p_max_bytes, 'FM999,999,999,999,990')) END, NULL), '{}'))) END,
-           t.passage, t.speech_act, t.newer_version, t.evidence
+           t.passage, t.speech_act, t.newer_version, NULL::json, t.ground,
+           CASE WHEN v_request.explain AND t.rank = 1 THEN ROW(
+               recall_private.epoch(v_asked.moment), v_asked.window_only, v_asked.mode, v_asked.weight, v_asked.model,
+               v_asked.arms, v_asked.author, v_asked.weights, v_asked.queries, v_read.analyzed,
+               v_read.periods)::recall.search_ground END
     FROM (VALUES (1)) one
     LEFT JOIN (
         SELECT x.*, count(*) FILTER (WHERE x.bytes > p_max_bytes) OVER () AS left_out
@@ -216,16 +209,12 @@ BEGIN
                    CASE WHEN v.past THEN v.valid_from ELSE m.valid_from END AS valid_from,
                    CASE WHEN v.past THEN v.valid_until ELSE m.valid_until END AS valid_until,
                    m.expires_at, m.archived_at,
-                   -- As jsonb, it would cost a fortieth of a search more.
-                   CASE WHEN v_request.explain THEN json_build_object(
-                       'query', j.place, 'found', row_to_json(j.evidence), 'held', j.held, 'logit', h.logit,
-                       'log_odds', h.log_odds, 'placed', h.placed, 'floored', j.floored,
-                       'layer', m.layer, 'accesses', CASE WHEN v_filter.as_of IS NULL THEN (
-                           SELECT row_to_json(a) FROM recall.activation a
-                           WHERE a.tenant = v_tenant AND a.memory_id = h.id)
-                       ELSE (SELECT row_to_json(a)
-                             FROM recall_private.activations_as_of(v_tenant, ARRAY[h.id], v_filter.as_of) a) END)
-                   END AS evidence,
+                   CASE WHEN v_request.explain THEN ROW(
+                       j.place, j.evidence, j.held, h.logit, h.log_odds, h.placed, j.floored, l,
+                       CASE WHEN v_filter.as_of IS NULL THEN (
+                           SELECT a FROM recall.activation a WHERE a.tenant = v_tenant AND a.memory_id = h.id)
+                       ELSE (SELECT a FROM recall_private.activations_as_of(v_tenant, ARRAY[h.id], v_filter.as_of) a) END
+                   )::recall.hit_ground END AS ground,
                    h.logit, h.use_term, j.named, j.evidence_logit, j.speech_act,
                    (SELECT r.id FROM raised r WHERE r.other = h.id AND r.names) AS newer_version,
                    -- A passage is given by its place in the current text.
@@ -242,7 +231,7 @@ BEGIN
                 SELECT o.*, true AS past FROM recall_private.version_at(v_tenant, h.id, v_filter.as_of) o
                 WHERE v_filter.as_of IS NOT NULL OFFSET 0) v ON true  -- otherwise it would be called without a moment
             CROSS JOIN LATERAL (SELECT CASE WHEN v.past THEN v.body ELSE m.body END AS text) b
-            JOIN unnest(v_asked.layers) l ON l.name = m.layer
+            JOIN unnest(v_asked.layers) l ON l.name = j.layer
         ) x
     ) t ON (t.bytes > p_max_bytes) IS NOT TRUE
     ORDER BY t.rank;

@@ -37,7 +37,7 @@ BEGIN
     RETURN QUERY
     SELECT f.id, f.key, f.layer, f.title, f.body, f.role, f.author, f.tags, f.happened_at, f.score, f.relevance,
            f.vitality, f.zone, f.rank, f.superseded_by, f.supersedes, f.contradicts, f.valid_from, f.valid_until,
-           f.expires_at, f.archived_at, recall.hit_explanation(f.evidence, first_value(f.summary) OVER (ORDER BY f.rank)),
+           f.expires_at, f.archived_at, recall.hit_explanation(f.hit_ground, first_value(f.search_ground) OVER (ORDER BY f.rank)),
            f.passage, f.speech_act, f.newer_version
     FROM recall.find(jsonb_build_object(
         'query', p_query, 'queries', p_queries, 'k', p_k, 'layers', p_layers, 'roles', p_roles, 'authors', p_authors,
@@ -63,7 +63,8 @@ CREATE OR REPLACE FUNCTION recall.search_and_log(
     vitality double precision, zone text, rank int, superseded_by bigint, supersedes bigint[],
     contradicts bigint[], valid_from timestamptz, valid_until timestamptz, expires_at timestamptz,
     archived_at timestamptz, explanation jsonb,
-    summary jsonb, search_id bigint, passage jsonb, speech_act text, newer_version bigint, evidence json
+    summary jsonb, search_id bigint, passage jsonb, speech_act text, newer_version bigint, evidence json,
+    hit_ground recall.hit_ground, search_ground recall.search_ground
 )
 LANGUAGE plpgsql VOLATILE ROWS 10
 SET search_path FROM CURRENT AS $$
@@ -89,7 +90,7 @@ BEGIN
     SELECT f.id, f.key, f.layer, f.title, f.body, f.role, f.author, f.tags, f.happened_at, f.score, f.relevance,
            f.vitality, f.zone, f.rank, f.superseded_by, f.supersedes, f.contradicts, f.valid_from, f.valid_until,
            f.expires_at, f.archived_at, f.explanation, f.summary, l.search_id, f.passage,
-           f.speech_act, f.newer_version, f.evidence
+           f.speech_act, f.newer_version, f.evidence, f.hit_ground, f.search_ground
     FROM hit f CROSS JOIN logged l ORDER BY f.rank;
 END $$;
 
@@ -113,8 +114,8 @@ DECLARE
     v_explanation jsonb;
 BEGIN
     PERFORM recall.require_memory(p_memory_id);
-    SELECT f.id, f.rank, f.relevance, f.vitality, f.evidence, count(*) OVER () AS candidates,
-           first_value(f.summary) OVER (ORDER BY f.rank) AS summary
+    SELECT f.id, f.rank, f.relevance, f.vitality, f.hit_ground, count(*) OVER () AS candidates,
+           first_value(f.search_ground) OVER (ORDER BY f.rank) AS search_ground
     INTO v_hit
     FROM recall.find(
         v_request, p_embedding, p_embeddings, p_now, p_tokens => p_tokens, p_max_bytes => NULL) f
@@ -129,7 +130,7 @@ BEGIN
                  THEN ' within its filters' ELSE '' END));
     END IF;
     SELECT * INTO v_memory FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_memory_id;
-    v_explanation := recall.hit_explanation(v_hit.evidence, v_hit.summary);
+    v_explanation := recall.hit_explanation(v_hit.hit_ground, v_hit.search_ground);
     RETURN v_explanation || jsonb_build_object(
         'memory', p_memory_id, 'found', true, 'rank', v_hit.rank, 'candidates', v_hit.candidates,
         'sentence', recall_private.rank_sentence(
