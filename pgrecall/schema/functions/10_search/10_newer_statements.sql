@@ -15,17 +15,18 @@ BEGIN
         WHERE p BETWEEN v_first AND v_last);
 END $$;
 
--- newer_statements: for each of these memories (best first) the newest one among them that states the same with another
--- value: texts of at most 20 words, whose vectors have a cosine of at least 0.6, which share three words in ten, and of
+-- newer_statements: for some of these memories (best first), as `older`, the newest one among them that states the same
+-- with another value, as `newer`: texts of at most 20 words, whose vectors have a cosine of at least 0.6, which share three words in ten, and of
 -- which the older differs in one place. Long texts share that many words without being about the same. The newer one may
 -- be up to p_gap log-odds less relevant than the older, by which it then ranks: `log_odds` are those of the older one.
 -- Statements with different words of the query (p_held, see words_held) are about different things. More than four such
 -- texts are the entries of a list and no versions. Neither replaces the other: whether it does, only a person
 -- knows. Questions are no versions.
 CREATE OR REPLACE FUNCTION recall_private.newer_statements(
-    p_tenant text, p_ids bigint[], p_log_odds double precision[], p_held int[], p_gap double precision
-) RETURNS TABLE (older bigint, newer bigint, log_odds double precision)
-LANGUAGE plpgsql STABLE ROWS 3 AS $$
+    p_tenant text, p_ids bigint[], p_log_odds double precision[], p_held int[], p_gap double precision,
+    OUT older bigint[], OUT newer bigint[], OUT log_odds double precision[]
+)
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_older bigint[];
     v_newer bigint[];
@@ -47,14 +48,13 @@ BEGIN
     INTO v_older, v_newer, v_log_odds, v_at, v_follows
     FROM one o
     JOIN one n ON (n.happened_at, n.id) > (o.happened_at, o.id) AND n.embedded_with = o.embedded_with
-        AND p_held[n.place] = p_held[o.place]
+        AND p_held[n.place] IS NOT DISTINCT FROM p_held[o.place]
     CROSS JOIN LATERAL (SELECT length(o.said) - length(ts_delete(o.said, n.words)) AS shared OFFSET 0) s
     WHERE s.shared >= 0.3 * (length(o.said) + length(n.said) - s.shared)
       AND s.shared < length(n.said) AND recall_private.differs_in_one_place(o.said, n.words);
     IF NOT true = ANY (coalesce(v_follows, '{}')) THEN
         RETURN;
     END IF;
-    RETURN QUERY
     WITH vector AS MATERIALIZED (
         SELECT v.id, v.embedding FROM recall_private.stored_vectors(p_tenant, v_older || v_newer) v
     ), pair AS MATERIALIZED (
@@ -63,10 +63,11 @@ BEGIN
         JOIN vector n ON n.id = u.newer
         WHERE 1 - (o.embedding <=> n.embedding) >= 0.6
     )
-    SELECT DISTINCT ON (p.older) p.older, p.newer, p.log_odds
-    FROM pair p
-    WHERE p.follows AND (SELECT count(*) FROM pair x WHERE p.older IN (x.older, x.newer)) <= 3
-    ORDER BY p.older, p.happened_at DESC, p.newer DESC;
+    SELECT array_agg(n.older), array_agg(n.newer), array_agg(n.log_odds) INTO older, newer, log_odds
+    FROM (SELECT DISTINCT ON (p.older) p.older, p.newer, p.log_odds
+          FROM pair p
+          WHERE p.follows AND (SELECT count(*) FROM pair x WHERE p.older IN (x.older, x.newer)) <= 3
+          ORDER BY p.older, p.happened_at DESC, p.newer DESC) n;
 END $$;
 
 -- changed_statements: for each of these memories (best first) that says that something changed (see change_words), the
@@ -109,8 +110,7 @@ BEGIN
 END $$;
 
 -- behind_successors: for each of the memories p_older whose successors are among p_ids, the lowest log-odds of these
--- (p_log_odds), behind which it ranks, and its steps to the end of the chain. It is a function of its own, because every
--- search prepares all of its main statement.
+-- (p_log_odds), behind which it ranks, and its steps to the end of the chain.
 CREATE OR REPLACE FUNCTION recall_private.behind_successors(
     p_tenant text, p_older bigint[], p_ids bigint[], p_log_odds double precision[]
 ) RETURNS TABLE (id bigint, log_odds double precision, steps int)
@@ -121,4 +121,40 @@ BEGIN
     FROM recall_private.successors_of(p_tenant, p_older) c
     JOIN unnest(p_ids, p_log_odds) n(id, log_odds) ON n.id = c.successor
     GROUP BY c.id;
+END $$;
+
+-- moved_for_time: which of these memories (best first) rank elsewhere for their time: before an `other` one, with the
+-- log-odds `above`, where `names` says whether that one names it as its newer version; or behind their successors, with the
+-- log-odds `behind` and the `steps` to the end of their chain. p_held is NULL for several queries, and p_older, those that are
+-- superseded, where these are hidden. p_acts are their speech acts. p_past says whether what was is asked for, p_unchanged
+-- whether what changed need not go first.
+CREATE OR REPLACE FUNCTION recall_private.moved_for_time(
+    p_tenant text, p_ids bigint[], p_log_odds double precision[], p_held int[], p_older bigint[], p_acts text[],
+    p_past boolean, p_unchanged boolean, p_newer_gap double precision, p_change_gap double precision
+) RETURNS TABLE (
+    id bigint, other bigint, names boolean, above double precision, behind double precision, steps int
+)
+LANGUAGE plpgsql STABLE ROWS 3 AS $$
+DECLARE
+    v_newer record;
+BEGIN
+    IF p_newer_gap > 0 AND NOT p_past AND cardinality(p_ids) > 1 THEN
+        v_newer := recall_private.newer_statements(p_tenant, p_ids[1:10], p_log_odds[1:10], p_held[1:10], p_newer_gap);
+        IF v_newer.newer IS NOT NULL THEN
+            RETURN QUERY
+            SELECT n.newer, n.older, true, n.log_odds, NULL::double precision, NULL::int
+            FROM unnest(v_newer.newer, v_newer.older, v_newer.log_odds) n(newer, older, log_odds);
+        END IF;
+    END IF;
+    IF p_newer_gap > 0 AND (p_past OR NOT p_unchanged)
+       AND 'change' = ANY (p_acts[1:CASE WHEN p_past THEN 1 ELSE 50 END]) THEN
+        RETURN QUERY
+        SELECT c.raised, c.other, false, c.log_odds, NULL::double precision, NULL::int
+        FROM recall_private.changed_statements(p_tenant, p_ids[1:50], p_log_odds[1:50], p_change_gap, p_past) c;
+    END IF;
+    IF p_older IS NOT NULL THEN
+        RETURN QUERY
+        SELECT b.id, NULL::bigint, false, NULL::double precision, b.log_odds, b.steps
+        FROM recall_private.behind_successors(p_tenant, p_older, p_ids, p_log_odds) b;
+    END IF;
 END $$;

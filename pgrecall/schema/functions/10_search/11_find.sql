@@ -85,9 +85,8 @@ BEGIN
                CASE WHEN v_asked.window_only THEN CASE WHEN v_asked.mode = 'off' THEN 0 ELSE ln(j.activation) END
                     WHEN v_asked.mode = 'off' OR j.named THEN j.logit
                     WHEN v_asked.mode IN ('odds', 'unbounded') THEN j.logit + v_asked.weight * x.use_term
-                    WHEN v_asked.mode = 'multiply' THEN recall_private.logit(recall_private.logistic(j.logit) * x.vital)
-                    ELSE recall_private.logit(recall_private.logistic(j.logit) * (1 - v_asked.weight + v_asked.weight * x.vital))
-               END AS log_odds
+                    ELSE recall_private.multiplied_log_odds(
+                        j.logit, CASE v_asked.mode WHEN 'multiply' THEN 1 ELSE v_asked.weight END, x.vital) END AS log_odds
         FROM rated j
         JOIN (SELECT u.name, u.median_base, recall_private.use_scale(u) AS use_scale FROM unnest(v_asked.layers) u OFFSET 0) l
             ON l.name = j.layer
@@ -100,25 +99,16 @@ BEGIN
           AND (NOT v_request.require_answer
                OR coalesce((SELECT c.value FROM confidence c) >= v_min_confidence, true))
     ), best AS MATERIALIZED (
-        SELECT array_agg(o.id ORDER BY o.log_odds DESC, o.id) AS ids,
-               array_agg(o.log_odds ORDER BY o.log_odds DESC, o.id) AS log_odds,
-               array_agg(CASE WHEN cardinality(v_asked.queries) = 1 THEN o.held ELSE 0 END
-                         ORDER BY o.log_odds DESC, o.id) AS held,
-               CASE WHEN v_read.about_past THEN (array_agg(o.speech_act ORDER BY o.log_odds DESC, o.id))[1] = 'change'
-                    ELSE bool_or(o.speech_act = 'change') END AS changes
-        FROM (SELECT s.id, s.log_odds, s.held, s.speech_act FROM scored s ORDER BY s.log_odds DESC, s.id LIMIT 50) o
-    ), raised AS MATERIALIZED (
-        -- A memory that goes before another one, for its time; `names` says whether that one names it as its newer version.
-        SELECT n.older AS other, n.newer AS id, n.log_odds, true AS names
-        FROM best
-        CROSS JOIN LATERAL recall_private.newer_statements(
-            v_tenant, best.ids[1:10], best.log_odds[1:10], best.held[1:10], v_newer_gap) n
-        WHERE v_newer_gap > 0 AND NOT v_read.about_past AND cardinality(best.ids) > 1
-        UNION ALL
-        SELECT c.other, c.raised, c.log_odds, false
-        FROM best
-        CROSS JOIN LATERAL recall_private.changed_statements(v_tenant, best.ids, best.log_odds, v_change_gap, v_read.about_past) c
-        WHERE v_newer_gap > 0 AND (v_read.about_past OR NOT v_read.skips_changes) AND best.changes
+        SELECT array_agg(o.id) AS ids, array_agg(o.log_odds) AS log_odds, array_agg(o.held) AS held,
+               array_agg(o.id) FILTER (WHERE o.superseded_by IS NOT NULL) AS older, array_agg(o.speech_act) AS acts
+        FROM (SELECT s.id, s.log_odds, s.held, s.superseded_by, s.speech_act FROM scored s ORDER BY s.log_odds DESC, s.id) o
+    ), moved AS MATERIALIZED (
+        SELECT m.*
+        FROM best b
+        CROSS JOIN LATERAL recall_private.moved_for_time(
+            v_tenant, b.ids, b.log_odds, CASE WHEN cardinality(v_asked.queries) = 1 THEN b.held END,
+            CASE WHEN v_filter.superseded_as_of THEN b.older END, b.acts, v_read.about_past, v_read.skips_changes,
+            v_newer_gap, v_change_gap) m
     ), ranked AS MATERIALIZED (
         -- A superseded memory ranks behind the newer one, and the oldest of a chain last.
         SELECT s.id, s.place, s.logit, s.use_term, s.vital, s.log_odds,
@@ -127,15 +117,8 @@ BEGIN
                                             coalesce(m.steps, 0), m.above IS NULL, s.id))::int AS rank
         FROM scored s
         LEFT JOIN (
-            SELECT u.id, max(u.above) AS above, min(u.behind) AS behind, max(u.steps) AS steps
-            FROM (SELECT r.id, r.log_odds AS above, NULL::double precision AS behind, NULL::int AS steps FROM raised r
-                  UNION ALL
-                  SELECT b.id, NULL, b.log_odds, b.steps
-                  FROM (SELECT array_agg(o.id) FILTER (WHERE o.superseded_by IS NOT NULL) AS older,
-                               array_agg(o.id) AS ids, array_agg(o.log_odds) AS log_odds FROM scored o) o
-                  CROSS JOIN LATERAL recall_private.behind_successors(v_tenant, o.older, o.ids, o.log_odds) b
-                  WHERE v_filter.superseded_as_of) u
-            GROUP BY u.id) m ON m.id = s.id
+            SELECT o.id, max(o.above) AS above, min(o.behind) AS behind, max(o.steps) AS steps
+            FROM moved o GROUP BY o.id) m ON m.id = s.id
     ), hit AS (
         SELECT r.* FROM ranked r
         WHERE r.rank <= v_request.k OR r.id IN (SELECT p.id FROM ranked p ORDER BY p.logit DESC, p.id LIMIT p_pool)
@@ -153,11 +136,10 @@ BEGIN
         'newer_gap', CASE WHEN v_read.about_past THEN 0 ELSE v_newer_gap END,  -- for clients of schemas before 0039
         'raised', CASE WHEN p_pool > 0 THEN (
             SELECT jsonb_agg(jsonb_build_object(
-                'id', r.id, 'before', r.other, 'gap', CASE WHEN r.names THEN v_newer_gap ELSE v_change_gap END))
-            FROM raised r) END,
-        'experiment', CASE WHEN v_asked.experiment_arm IS NOT NULL THEN jsonb_build_object(
-            'number', floor((v_asked.settings ->> 'search.experiment')::double precision), 'arm', v_asked.experiment_arm,
-            'weight', CASE WHEN v_asked.mode = 'off' THEN 0 ELSE v_asked.weight END) END,
+                'id', m.id, 'before', m.other, 'gap', CASE WHEN m.names THEN v_newer_gap ELSE v_change_gap END))
+            FROM moved m WHERE m.other IS NOT NULL) END,
+        'experiment', CASE WHEN v_asked.experiment_arm IS NOT NULL THEN recall_private.running_experiment(
+            v_asked.settings, v_asked.experiment_arm, v_asked.mode, v_asked.weight) END,
         'confidence', (SELECT c.value FROM confidence c), 'min_confidence', v_min_confidence,
         'needs_context', v_read.needs_context,
         'arms', CASE WHEN v_request.explain OR t.id IS NULL THEN (
@@ -167,23 +149,13 @@ BEGIN
                 'cue', count(*) FILTER (WHERE (j.evidence).cue > 0), 'graph', count((j.evidence).seed))
             FROM rated j) END,
         -- A reranker or a project changes the log-odds, so the client recomputes the confidence.
-        'confidence_terms', CASE WHEN p_pool > 0 AND v_asked.memories IS NOT NULL THEN jsonb_build_object(
-            'intercept', v_asked.settings -> 'confidence.intercept', 'relevance', v_asked.settings -> 'confidence.relevance',
-            'size', v_asked.settings -> 'confidence.size', 'memories', v_asked.memories,
-            'needs_context', v_read.needs_context) END,
+        'confidence_terms', CASE WHEN p_pool > 0 AND v_asked.memories IS NOT NULL THEN recall_private.confidence_terms(
+            v_asked.settings, v_asked.memories, v_read.needs_context) END,
         'blend', CASE WHEN p_reranker IS NOT NULL THEN recall_private.rerank_blend(v_tenant, p_reranker) END,
-        'skipped', to_jsonb(nullif(array_remove(
-            CASE WHEN v_asked.window_only AND (SELECT count(*) FROM rated) >= 5000 THEN
-                'window: it holds more than 5,000 memories, of which the newest were looked at' END
-            || (CASE WHEN v_asked.other_embedder IS NOT NULL THEN format(
-                'meaning: this database holds embeddings of %L, not of %L; `pgrecall jobs run reembed` replaces them',
-                v_asked.settings ->> 'embedding.model', left(v_asked.other_embedder, 200)) END
-            || recall_private.ignored_parts(
-                v_tenant, ARRAY(SELECT h.id FROM hit h), v_asked.settings ->> 'embedding.model', v_asked.tokens <> 'null',
-                v_asked.embeddings IS NOT NULL, v_filter.as_of))
-            || CASE WHEN t.left_out > 0 THEN format(
-                'hits: the last %s are left out, as the hits would have more than %s bytes of text',
-                t.left_out, to_char(p_max_bytes, 'FM999,999,999,999,990')) END, NULL), '{}'))) END,
+        'skipped', to_jsonb(recall_private.skipped_parts(
+            v_tenant, ARRAY(SELECT h.id FROM hit h), v_asked.settings ->> 'embedding.model', v_asked.tokens <> 'null',
+            v_asked.embeddings IS NOT NULL, v_filter.as_of, v_asked.other_embedder,
+            CASE WHEN v_asked.window_only THEN (SELECT count(*) FROM rated) END, t.left_out, p_max_bytes))) END,
            t.passage, t.speech_act, t.newer_version, NULL::json, t.ground,
            CASE WHEN v_request.explain AND t.rank = 1 THEN ROW(
                recall_private.epoch(v_asked.moment), v_asked.window_only, v_asked.mode, v_asked.weight, v_asked.model,
@@ -216,7 +188,7 @@ BEGIN
                        ELSE (SELECT a FROM recall_private.activations_as_of(v_tenant, ARRAY[h.id], v_filter.as_of) a) END
                    )::recall.hit_ground END AS ground,
                    h.logit, h.use_term, j.named, j.evidence_logit, j.speech_act,
-                   (SELECT r.id FROM raised r WHERE r.other = h.id AND r.names) AS newer_version,
+                   (SELECT o.id FROM moved o WHERE o.other = h.id AND o.names) AS newer_version,
                    -- A passage is given by its place in the current text.
                    CASE WHEN m.passage_count > 0 AND (v.past IS NULL OR v.body = m.body)
                         THEN (SELECT p.passage FROM nearest_passage p WHERE p.id = h.id) END AS passage,
