@@ -123,38 +123,53 @@ BEGIN
     GROUP BY c.id;
 END $$;
 
--- moved_for_time: which of these memories (best first) rank elsewhere for their time: before an `other` one, with the
--- log-odds `above`, where `names` says whether that one names it as its newer version; or behind their successors, with the
--- log-odds `behind` and the `steps` to the end of their chain. p_held is NULL for several queries, and p_older, those that are
--- superseded, where these are hidden. p_acts are their speech acts. p_past says whether what was is asked for, p_unchanged
--- whether what changed need not go first.
-CREATE OR REPLACE FUNCTION recall_private.moved_for_time(
+-- placed_by_time: these memories (best first) in the order of their ranks, with the log-odds by which each is placed. One
+-- that is newer than another goes before it, and a superseded memory behind the newer one, the oldest of a chain last. `newer`
+-- is the newer version of `older`, at the same place, and `raised` tells what goes before what, for a client that weighs the
+-- hits again. p_held is NULL for several queries, and p_older, those that are superseded, where these are hidden. p_acts are
+-- the speech acts. p_past says whether what was is asked for, p_unchanged whether what changed need not go first.
+CREATE OR REPLACE FUNCTION recall_private.placed_by_time(
     p_tenant text, p_ids bigint[], p_log_odds double precision[], p_held int[], p_older bigint[], p_acts text[],
-    p_past boolean, p_unchanged boolean, p_newer_gap double precision, p_change_gap double precision
-) RETURNS TABLE (
-    id bigint, other bigint, names boolean, above double precision, behind double precision, steps int
+    p_past boolean, p_unchanged boolean, p_newer_gap double precision, p_change_gap double precision,
+    OUT ids bigint[], OUT placed double precision[], OUT older bigint[], OUT newer bigint[], OUT raised jsonb
 )
-LANGUAGE plpgsql STABLE ROWS 3 AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_newer record;
+    v_changed bigint[];
+    v_raised bigint[];
+    v_above double precision[];
 BEGIN
+    ids := p_ids;
+    placed := p_log_odds;
     IF p_newer_gap > 0 AND NOT p_past AND cardinality(p_ids) > 1 THEN
         v_newer := recall_private.newer_statements(p_tenant, p_ids[1:10], p_log_odds[1:10], p_held[1:10], p_newer_gap);
-        IF v_newer.newer IS NOT NULL THEN
-            RETURN QUERY
-            SELECT n.newer, n.older, true, n.log_odds, NULL::double precision, NULL::int
-            FROM unnest(v_newer.newer, v_newer.older, v_newer.log_odds) n(newer, older, log_odds);
-        END IF;
+        older := v_newer.older;
+        newer := v_newer.newer;
+        v_above := v_newer.log_odds;
     END IF;
     IF p_newer_gap > 0 AND (p_past OR NOT p_unchanged)
        AND 'change' = ANY (p_acts[1:CASE WHEN p_past THEN 1 ELSE 50 END]) THEN
-        RETURN QUERY
-        SELECT c.raised, c.other, false, c.log_odds, NULL::double precision, NULL::int
+        SELECT array_agg(c.other), array_agg(c.raised), v_above || array_agg(c.log_odds) INTO v_changed, v_raised, v_above
         FROM recall_private.changed_statements(p_tenant, p_ids[1:50], p_log_odds[1:50], p_change_gap, p_past) c;
     END IF;
-    IF p_older IS NOT NULL THEN
-        RETURN QUERY
-        SELECT b.id, NULL::bigint, false, NULL::double precision, b.log_odds, b.steps
-        FROM recall_private.behind_successors(p_tenant, p_older, p_ids, p_log_odds) b;
+    IF newer IS NULL AND v_raised IS NULL AND p_older IS NULL THEN
+        RETURN;
     END IF;
+    v_raised := newer || v_raised;
+    raised := (
+        SELECT jsonb_agg(jsonb_build_object('id', u.id, 'before', u.other, 'gap',
+                                            CASE WHEN u.place <= cardinality(newer) THEN p_newer_gap ELSE p_change_gap END))
+        FROM unnest(v_raised, older || v_changed) WITH ORDINALITY u(id, other, place));
+    SELECT array_agg(o.id), array_agg(o.placed) INTO ids, placed
+    FROM (SELECT u.id, least(greatest(u.log_odds, m.above), m.behind) AS placed
+          FROM unnest(p_ids, p_log_odds) u(id, log_odds)
+          LEFT JOIN (
+              SELECT b.id, max(b.above) AS above, min(b.behind) AS behind, max(b.steps) AS steps
+              FROM (SELECT r.id, r.above, NULL AS behind, NULL AS steps FROM unnest(v_raised, v_above) r(id, above)
+                    UNION ALL
+                    SELECT c.id, NULL, c.log_odds, c.steps
+                    FROM recall_private.behind_successors(p_tenant, p_older, p_ids, p_log_odds) c) b
+              GROUP BY b.id) m ON m.id = u.id
+          ORDER BY 2 DESC, coalesce(m.steps, 0), m.above IS NULL, u.id) o;
 END $$;

@@ -81,15 +81,15 @@ BEGIN
             (SELECT max(j.evidence_logit) FROM rated j), v_asked.memories, v_asked.settings)
             * CASE WHEN v_read.needs_context THEN 0 ELSE 1 END END AS value
     ), scored AS MATERIALIZED (
-        SELECT j.id, j.place, j.superseded_by, j.logit, j.held, j.speech_act, x.use_term, x.vital,
+        SELECT j.*, l.in_force, x.use_term, x.vital,
                CASE WHEN v_asked.window_only THEN CASE WHEN v_asked.mode = 'off' THEN 0 ELSE ln(j.activation) END
                     WHEN v_asked.mode = 'off' OR j.named THEN j.logit
                     WHEN v_asked.mode IN ('odds', 'unbounded') THEN j.logit + v_asked.weight * x.use_term
                     ELSE recall_private.multiplied_log_odds(
                         j.logit, CASE v_asked.mode WHEN 'multiply' THEN 1 ELSE v_asked.weight END, x.vital) END AS log_odds
         FROM rated j
-        JOIN (SELECT u.name, u.median_base, recall_private.use_scale(u) AS use_scale FROM unnest(v_asked.layers) u OFFSET 0) l
-            ON l.name = j.layer
+        JOIN (SELECT u AS in_force, u.name, u.median_base, recall_private.use_scale(u) AS use_scale
+              FROM unnest(v_asked.layers) u OFFSET 0) l ON l.name = j.layer
         CROSS JOIN LATERAL (
             SELECT CASE WHEN v_asked.mode = 'unbounded' THEN ln(j.activation) - l.median_base
                         ELSE recall_private.use_term(j.use, l.median_base, l.use_scale) END AS use_term,
@@ -99,29 +99,21 @@ BEGIN
           AND (NOT v_request.require_answer
                OR coalesce((SELECT c.value FROM confidence c) >= v_min_confidence, true))
     ), best AS MATERIALIZED (
-        SELECT array_agg(o.id) AS ids, array_agg(o.log_odds) AS log_odds, array_agg(o.held) AS held,
-               array_agg(o.id) FILTER (WHERE o.superseded_by IS NOT NULL) AS older, array_agg(o.speech_act) AS acts
-        FROM (SELECT s.id, s.log_odds, s.held, s.superseded_by, s.speech_act FROM scored s ORDER BY s.log_odds DESC, s.id) o
-    ), moved AS MATERIALIZED (
-        SELECT m.*
-        FROM best b
-        CROSS JOIN LATERAL recall_private.moved_for_time(
+        SELECT p.*
+        FROM (SELECT array_agg(o.id) AS ids, array_agg(o.log_odds) AS log_odds, array_agg(o.held) AS held,
+                     array_agg(o.id) FILTER (WHERE o.superseded_by IS NOT NULL) AS older, array_agg(o.speech_act) AS acts
+              FROM (SELECT s.id, s.log_odds, s.held, s.superseded_by, s.speech_act FROM scored s
+                    ORDER BY s.log_odds DESC, s.id) o) b
+        CROSS JOIN LATERAL recall_private.placed_by_time(
             v_tenant, b.ids, b.log_odds, CASE WHEN cardinality(v_asked.queries) = 1 THEN b.held END,
             CASE WHEN v_filter.superseded_as_of THEN b.older END, b.acts, v_read.about_past, v_read.skips_changes,
-            v_newer_gap, v_change_gap) m
-    ), ranked AS MATERIALIZED (
-        -- A superseded memory ranks behind the newer one, and the oldest of a chain last.
-        SELECT s.id, s.place, s.logit, s.use_term, s.vital, s.log_odds,
-               least(greatest(s.log_odds, m.above), m.behind) AS placed,
-               (row_number() OVER (ORDER BY least(greatest(s.log_odds, m.above), m.behind) DESC,
-                                            coalesce(m.steps, 0), m.above IS NULL, s.id))::int AS rank
-        FROM scored s
-        LEFT JOIN (
-            SELECT o.id, max(o.above) AS above, min(o.behind) AS behind, max(o.steps) AS steps
-            FROM moved o GROUP BY o.id) m ON m.id = s.id
-    ), hit AS (
-        SELECT r.* FROM ranked r
-        WHERE r.rank <= v_request.k OR r.id IN (SELECT p.id FROM ranked p ORDER BY p.logit DESC, p.id LIMIT p_pool)
+            v_newer_gap, v_change_gap) p
+    ), hit AS MATERIALIZED (
+        SELECT s.*, u.placed, u.rank::int AS rank, b.newer[array_position(b.older, s.id)] AS newer_version
+        FROM best b
+        CROSS JOIN LATERAL unnest(b.ids, b.placed) WITH ORDINALITY u(id, placed, rank)
+        JOIN scored s ON s.id = u.id
+        WHERE u.rank <= v_request.k OR u.id IN (SELECT o.id FROM scored o ORDER BY o.logit DESC, o.id LIMIT p_pool)
     ), nearest_passage AS MATERIALIZED (  -- read only if a hit has passages
         SELECT b.id, b.passage
         FROM (SELECT h.place, array_agg(h.id) AS ids FROM hit h GROUP BY h.place) x
@@ -134,10 +126,7 @@ BEGIN
            CASE WHEN coalesce(t.rank, 1) = 1 THEN jsonb_build_object(
         'profile', (v_asked.model).profile, 'mode', v_asked.mode, 'weight', v_asked.weight,
         'newer_gap', CASE WHEN v_read.about_past THEN 0 ELSE v_newer_gap END,  -- for clients of schemas before 0039
-        'raised', CASE WHEN p_pool > 0 THEN (
-            SELECT jsonb_agg(jsonb_build_object(
-                'id', m.id, 'before', m.other, 'gap', CASE WHEN m.names THEN v_newer_gap ELSE v_change_gap END))
-            FROM moved m WHERE m.other IS NOT NULL) END,
+        'raised', CASE WHEN p_pool > 0 THEN (SELECT b.raised FROM best b) END,
         'experiment', CASE WHEN v_asked.experiment_arm IS NOT NULL THEN recall_private.running_experiment(
             v_asked.settings, v_asked.experiment_arm, v_asked.mode, v_asked.weight) END,
         'confidence', (SELECT c.value FROM confidence c), 'min_confidence', v_min_confidence,
@@ -173,7 +162,7 @@ BEGIN
                    CASE WHEN v.past THEN v.tags ELSE m.tags END AS tags,
                    CASE WHEN v.past THEN coalesce(v.occurred_at, m.created_at) ELSE m.happened_at END AS happened_at,
                    recall_private.logistic(h.placed) AS score, recall_private.logistic(h.logit) AS relevance, h.vital,
-                   recall_private.zone_of(recall_private.retention_of(h.vital, j.floored, v_asked.weights), l) AS zone,
+                   recall_private.zone_of(recall_private.retention_of(h.vital, h.floored, v_asked.weights), h.in_force) AS zone,
                    h.rank, m.superseded_by,
                    ARRAY(SELECT o.id FROM recall.memory o
                          WHERE o.tenant = v_tenant AND o.superseded_by = h.id ORDER BY o.id LIMIT 100) AS supersedes,
@@ -182,13 +171,12 @@ BEGIN
                    CASE WHEN v.past THEN v.valid_until ELSE m.valid_until END AS valid_until,
                    m.expires_at, m.archived_at,
                    CASE WHEN v_request.explain THEN ROW(
-                       j.place, j.evidence, j.held, h.logit, h.log_odds, h.placed, j.floored, l,
+                       h.place, h.evidence, h.held, h.logit, h.log_odds, h.placed, h.floored, h.in_force,
                        CASE WHEN v_filter.as_of IS NULL THEN (
                            SELECT a FROM recall.activation a WHERE a.tenant = v_tenant AND a.memory_id = h.id)
                        ELSE (SELECT a FROM recall_private.activations_as_of(v_tenant, ARRAY[h.id], v_filter.as_of) a) END
                    )::recall.hit_ground END AS ground,
-                   h.logit, h.use_term, j.named, j.evidence_logit, j.speech_act,
-                   (SELECT o.id FROM moved o WHERE o.other = h.id AND o.names) AS newer_version,
+                   h.logit, h.use_term, h.named, h.evidence_logit, h.speech_act, h.newer_version,
                    -- A passage is given by its place in the current text.
                    CASE WHEN m.passage_count > 0 AND (v.past IS NULL OR v.body = m.body)
                         THEN (SELECT p.passage FROM nearest_passage p WHERE p.id = h.id) END AS passage,
@@ -196,14 +184,15 @@ BEGIN
                    CASE WHEN h.rank > 1 THEN sum(octet_length(b.text) + CASE WHEN octet_length(b.text) > 1000
                         THEN recall_private.json_escapes(b.text) ELSE 0 END) OVER (ORDER BY h.rank) END AS bytes
             FROM hit h
-            JOIN rated j ON j.id = h.id
-            CROSS JOIN LATERAL (SELECT * FROM recall.memory r WHERE r.tenant = v_tenant AND r.id = h.id OFFSET 0) m
+            CROSS JOIN LATERAL (
+                SELECT r.key, r.layer, r.title, r.body, r.role, r.author, r.tags, r.happened_at, r.created_at, r.superseded_by,
+                       r.valid_from, r.valid_until, r.expires_at, r.archived_at, r.passage_count
+                FROM recall.memory r WHERE r.tenant = v_tenant AND r.id = h.id OFFSET 0) m
             -- The text at a past moment: one index probe for each hit, and none without such a moment.
             LEFT JOIN LATERAL (
                 SELECT o.*, true AS past FROM recall_private.version_at(v_tenant, h.id, v_filter.as_of) o
                 WHERE v_filter.as_of IS NOT NULL OFFSET 0) v ON true  -- otherwise it would be called without a moment
             CROSS JOIN LATERAL (SELECT CASE WHEN v.past THEN v.body ELSE m.body END AS text) b
-            JOIN unnest(v_asked.layers) l ON l.name = j.layer
         ) x
     ) t ON (t.bytes > p_max_bytes) IS NOT TRUE
     ORDER BY t.rank;

@@ -70,28 +70,29 @@ LANGUAGE plpgsql VOLATILE ROWS 10
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_queries text[] := (SELECT array_agg(q) FROM jsonb_array_elements_text(
-        CASE jsonb_typeof(p_request -> 'queries') WHEN 'array' THEN p_request -> 'queries' END) q);
+    v_queries text[];
 BEGIN
+    IF jsonb_typeof(p_request -> 'queries') = 'array' THEN
+        v_queries := (SELECT array_agg(q) FROM jsonb_array_elements_text(p_request -> 'queries') q);
+    END IF;
     RETURN QUERY
     WITH hit AS MATERIALIZED (
         SELECT * FROM recall.find(
             p_request, p_embedding, p_embeddings, p_now, p_tokens => p_tokens, p_unless_named => p_unless_named)
-    ), logged AS MATERIALIZED (
-        SELECT CASE WHEN NOT s.named THEN recall_private.log_search(
-                   v_tenant, s.ids, p_request ->> 'session_id', p_now, p_request ->> 'query', s.profile, v_queries,
-                   s.experiment) END AS search_id
-        FROM (SELECT coalesce(array_agg(h.id ORDER BY h.rank) FILTER (WHERE h.id IS NOT NULL), '{}') AS ids,
-                     max(h.summary ->> 'profile') AS profile,
-                     (max((h.summary -> 'experiment')::text))::jsonb AS experiment,
-                     coalesce(bool_or(h.summary ? 'named'), false) AS named
-              FROM hit h) s
     )
     SELECT f.id, f.key, f.layer, f.title, f.body, f.role, f.author, f.tags, f.happened_at, f.score, f.relevance,
            f.vitality, f.zone, f.rank, f.superseded_by, f.supersedes, f.contradicts, f.valid_from, f.valid_until,
-           f.expires_at, f.archived_at, f.explanation, f.summary, l.search_id, f.passage,
-           f.speech_act, f.newer_version, f.evidence, f.hit_ground, f.search_ground
-    FROM hit f CROSS JOIN logged l ORDER BY f.rank;
+           f.expires_at, f.archived_at, f.explanation, f.summary, (
+               SELECT CASE WHEN NOT s.named THEN recall_private.log_search(
+                   v_tenant, s.ids, p_request ->> 'session_id', p_now, p_request ->> 'query', s.profile, v_queries,
+                   s.experiment) END
+               FROM (SELECT coalesce(array_agg(h.id) FILTER (WHERE h.id IS NOT NULL), '{}') AS ids,
+                            max(h.summary ->> 'profile') AS profile,
+                            (max((h.summary -> 'experiment')::text))::jsonb AS experiment,
+                            coalesce(bool_or(h.summary ? 'named'), false) AS named
+                     FROM hit h) s),
+           f.passage, f.speech_act, f.newer_version, f.evidence, f.hit_ground, f.search_ground
+    FROM hit f;  -- in the order of find
 END $$;
 
 -- explain (reader; Search): why a memory has its rank for a search request, as JSON: the rank, the number of
