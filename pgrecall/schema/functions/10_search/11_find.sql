@@ -63,7 +63,12 @@ BEGIN
     RETURN QUERY
     WITH rated AS MATERIALIZED (
         -- A memory counts by the query that it answers best.
-        SELECT DISTINCT ON (c.id) q.place, c.*
+        SELECT DISTINCT ON (c.id) q.place, c.*, l.in_force, x.use_term, x.vital,
+               CASE WHEN v_asked.window_only THEN CASE WHEN v_asked.mode = 'off' THEN 0 ELSE ln(c.activation) END
+                    WHEN v_asked.mode = 'off' OR c.named THEN c.logit
+                    WHEN v_asked.mode IN ('odds', 'unbounded') THEN c.logit + v_asked.weight * x.use_term
+                    ELSE recall_private.multiplied_log_odds(
+                        c.logit, CASE v_asked.mode WHEN 'multiply' THEN 1 ELSE v_asked.weight END, x.vital) END AS log_odds
         FROM generate_series(1, greatest(cardinality(v_asked.queries), 1)) q(place)
         CROSS JOIN LATERAL recall_private.candidates(
             v_tenant, v_read.analyzed[q.place], recall_private.gathered(
@@ -74,46 +79,38 @@ BEGIN
             v_asked.cued, v_asked.strengths, v_asked.cued_by, v_asked.cues, v_filter, v_request.explain,
             v_read.periods[q.place], (recall_private.tokens_read(v_asked.tokens -> (q.place - 1)))[1:16],
             v_read.intents[q.place]) c
+        JOIN (SELECT u AS in_force, u.name, u.median_base, recall_private.use_scale(u) AS use_scale
+              FROM unnest(v_asked.layers) u OFFSET 0) l ON l.name = c.layer
+        CROSS JOIN LATERAL (
+            SELECT CASE WHEN v_asked.mode = 'unbounded' THEN ln(c.activation) - l.median_base
+                        ELSE recall_private.use_term(c.use, l.median_base, l.use_scale) END AS use_term,
+                   c.activation / (1 + c.activation) AS vital
+            OFFSET 0) x
         ORDER BY c.id, c.logit DESC, q.place
     ), confidence AS MATERIALIZED (
         -- Only a query has an answer; a window or a cue has none.
         SELECT CASE WHEN v_asked.memories IS NOT NULL THEN recall_private.search_confidence(
             (SELECT max(j.evidence_logit) FROM rated j), v_asked.memories, v_asked.settings)
             * CASE WHEN v_read.needs_context THEN 0 ELSE 1 END END AS value
-    ), scored AS MATERIALIZED (
-        SELECT j.*, l.in_force, x.use_term, x.vital,
-               CASE WHEN v_asked.window_only THEN CASE WHEN v_asked.mode = 'off' THEN 0 ELSE ln(j.activation) END
-                    WHEN v_asked.mode = 'off' OR j.named THEN j.logit
-                    WHEN v_asked.mode IN ('odds', 'unbounded') THEN j.logit + v_asked.weight * x.use_term
-                    ELSE recall_private.multiplied_log_odds(
-                        j.logit, CASE v_asked.mode WHEN 'multiply' THEN 1 ELSE v_asked.weight END, x.vital) END AS log_odds
-        FROM rated j
-        JOIN (SELECT u AS in_force, u.name, u.median_base, recall_private.use_scale(u) AS use_scale
-              FROM unnest(v_asked.layers) u OFFSET 0) l ON l.name = j.layer
-        CROSS JOIN LATERAL (
-            SELECT CASE WHEN v_asked.mode = 'unbounded' THEN ln(j.activation) - l.median_base
-                        ELSE recall_private.use_term(j.use, l.median_base, l.use_scale) END AS use_term,
-                   j.activation / (1 + j.activation) AS vital
-            OFFSET 0) x
-        WHERE recall_private.logistic(j.logit) >= v_request.min_relevance
-          AND (NOT v_request.require_answer
-               OR coalesce((SELECT c.value FROM confidence c) >= v_min_confidence, true))
     ), best AS MATERIALIZED (
         SELECT p.*
         FROM (SELECT array_agg(o.id) AS ids, array_agg(o.log_odds) AS log_odds, array_agg(o.held) AS held,
                      array_agg(o.id) FILTER (WHERE o.superseded_by IS NOT NULL) AS older, array_agg(o.speech_act) AS acts
-              FROM (SELECT s.id, s.log_odds, s.held, s.superseded_by, s.speech_act FROM scored s
-                    ORDER BY s.log_odds DESC, s.id) o) b
+              FROM (SELECT j.id, j.log_odds, j.held, j.superseded_by, j.speech_act FROM rated j
+                    WHERE recall_private.logistic(j.logit) >= v_request.min_relevance
+                      AND (NOT v_request.require_answer
+                           OR coalesce((SELECT c.value FROM confidence c) >= v_min_confidence, true))
+                    ORDER BY j.log_odds DESC, j.id) o) b
         CROSS JOIN LATERAL recall_private.placed_by_time(
             v_tenant, b.ids, b.log_odds, CASE WHEN cardinality(v_asked.queries) = 1 THEN b.held END,
             CASE WHEN v_filter.superseded_as_of THEN b.older END, b.acts, v_read.about_past, v_read.skips_changes,
             v_newer_gap, v_change_gap) p
     ), hit AS MATERIALIZED (
-        SELECT s.*, u.placed, u.rank::int AS rank, b.newer[array_position(b.older, s.id)] AS newer_version
+        SELECT j.*, u.placed, u.rank::int AS rank, b.newer[array_position(b.older, j.id)] AS newer_version
         FROM best b
         CROSS JOIN LATERAL unnest(b.ids, b.placed) WITH ORDINALITY u(id, placed, rank)
-        JOIN scored s ON s.id = u.id
-        WHERE u.rank <= v_request.k OR u.id IN (SELECT o.id FROM scored o ORDER BY o.logit DESC, o.id LIMIT p_pool)
+        JOIN rated j ON j.id = u.id
+        WHERE u.rank <= v_request.k OR u.id IN (SELECT o.id FROM rated o ORDER BY o.logit DESC, o.id LIMIT p_pool)
     ), nearest_passage AS MATERIALIZED (  -- read only if a hit has passages
         SELECT b.id, b.passage
         FROM (SELECT h.place, array_agg(h.id) AS ids FROM hit h GROUP BY h.place) x
