@@ -1,8 +1,8 @@
 """The grounds of a search: what the explanations of its hits are computed from.
 
-A search hands them out as records in Postgres' binary format, because most explanations are never read, and to
-write all numbers as text would cost the server a fifteenth of a search. Such a record has no names: here are the
-fields of each type, in the order of the database, to which later versions only add.
+A search hands them out as records in Postgres' binary format, because most explanations are never read, and
+to write all their numbers as text would cost the server a thirtieth of a search. Such a record has no names:
+here are the fields of each type, in the order of the database, to which later versions only add.
 """
 
 from __future__ import annotations
@@ -14,27 +14,29 @@ from typing import Any
 
 HIT_GROUND = ("place", "found", "held", "logit", "log_odds", "placed", "floored", "layer", "accesses")
 EVIDENCE = (
-    "semantic_rank", "lexical_rank", "similarity", "coverage", "strength", "phrase", "likeness", "named_alone",
-    "authored", "cue", "cued_by", "seed", "share", "own_logit", "period", "session_coverage", "token_similarity",
-    "typical_similarity", "speech_act", "question", "speaker", "word_trust", "asked", "lent_by_question",
-    "directive", "no_number",
+    "semantic_rank", "lexical_rank", "similarity", "coverage", "strength", "phrase", "likeness",
+    "named_alone", "authored", "cue", "cued_by", "seed", "share", "own_logit", "period",
+    "session_coverage", "token_similarity", "typical_similarity", "speech_act", "question", "speaker",
+    "word_trust", "asked", "lent_by_question", "directive", "no_number",
 )  # fmt: skip
 ACTIVATION = (
-    "tenant", "memory_id", "n", "first_at", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "credit", "decay",
-    "clock", "in_degree", "spread", "spread_at", "last_linked_at", "cut_size", "protected", "vitality",
-    "computed_at", "folded_until", "sessions", "sessions_at", "zone",
+    "tenant", "memory_id", "n", "first_at", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "credit",
+    "decay", "clock", "in_degree", "spread", "spread_at", "last_linked_at", "cut_size", "protected",
+    "vitality", "computed_at", "folded_until", "sessions", "sessions_at", "zone",
 )  # fmt: skip
 SEARCH_GROUND = (
-    "now", "window_only", "mode", "weight", "model", "arms", "author", "weights", "queries", "analyzed", "periods",
+    "now", "window_only", "mode", "weight", "model", "arms", "author", "weights", "queries", "analyzed",
+    "periods",
 )  # fmt: skip
 RELEVANCE_MODEL = (
-    "tenant", "embedder", "profile", "intercept", "similarity", "no_similarity", "coverage", "information", "name",
-    "author", "fitted_on", "cue", "graph", "form", "vitality_weight", "vitality_mode", "token_similarity",
-    "no_token_similarity", "session_coverage", "period", "question", "speaker", "no_number",
+    "tenant", "embedder", "profile", "intercept", "similarity", "no_similarity", "coverage",
+    "information", "name", "author", "fitted_on", "cue", "graph", "form", "vitality_weight",
+    "vitality_mode", "token_similarity", "no_token_similarity", "session_coverage", "period", "question",
+    "speaker", "no_number",
 )  # fmt: skip
 WEIGHTS = (
-    "spread_weight", "spread_half_life_days", "revival_weight", "revival_rate", "revival_days", "stretch_per_link",
-    "stretch_links", "protection_floor",
+    "spread_weight", "spread_half_life_days", "revival_weight", "revival_rate", "revival_days",
+    "stretch_per_link", "stretch_links", "protection_floor",
 )  # fmt: skip
 ANALYZED_QUERY = ("words", "steps", "documents", "queries", "idfs")
 PERIOD = ("since", "until", "fade", "words")
@@ -74,11 +76,11 @@ def _period(period: Record) -> Record | None:
 
 
 def _in_utc(moment: datetime | None) -> str | None:
-    return moment and moment.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+    return moment.replace(tzinfo=None).isoformat(timespec="seconds") + "Z" if moment else None
 
 
 def _record(data: bytes | None, names: Sequence[str]) -> dict[str, Any]:
-    """The fields of a record by name; {} for NULL. A record in it stays as it is, and so does an array of them."""
+    """The fields of a record by name; {} for NULL. Records in it, and arrays of them, stay as they are."""
     return dict(zip(names, _values(data, 4), strict=False)) if data else {}
 
 

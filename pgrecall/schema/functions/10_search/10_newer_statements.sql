@@ -15,12 +15,12 @@ BEGIN
         WHERE p BETWEEN v_first AND v_last);
 END $$;
 
--- newer_statements: for some of these memories (best first), as `older`, the newest one among them that states the same
--- with another value, as `newer`: texts of at most 20 words, whose vectors have a cosine of at least 0.6, which share three words in ten, and of
--- which the older differs in one place. Long texts share that many words without being about the same. The newer one may
--- be up to p_gap log-odds less relevant than the older, by which it then ranks: `log_odds` are those of the older one.
--- Statements with different words of the query (p_held, see words_held) are about different things. More than four such
--- texts are the entries of a list and no versions. Neither replaces the other: whether it does, only a person
+-- newer_statements: for some of these memories (best first), as `older`, the newest one among them that states the same with
+-- another value, as `newer`: texts of at most 20 words, whose vectors have a cosine of at least 0.6, which share three words
+-- in ten, and of which the older differs in one place. Long texts share that many words without being about the same. The
+-- newer one may be up to p_gap log-odds less relevant than the older, by which it then ranks: `log_odds` are those of the
+-- older one. Statements with different words of the query (p_held, see words_held) are about different things. More than
+-- four such texts are the entries of a list and no versions. Neither replaces the other: whether it does, only a person
 -- knows. Questions are no versions.
 CREATE OR REPLACE FUNCTION recall_private.newer_statements(
     p_tenant text, p_ids bigint[], p_log_odds double precision[], p_held int[], p_gap double precision,
