@@ -88,10 +88,14 @@ BEGIN
             OFFSET 0) x
         ORDER BY c.id, c.logit DESC, q.place
     ), confidence AS MATERIALIZED (
-        -- Only a query has an answer; a window or a cue has none.
+        -- Only a query has an answer; a window or a cue has none. `arms` is how many judged memories each arm found.
         SELECT CASE WHEN v_asked.memories IS NOT NULL THEN recall_private.search_confidence(
-            (SELECT max(j.evidence_logit) FROM rated j), v_asked.memories, v_asked.settings)
-            * CASE WHEN v_read.needs_context THEN 0 ELSE 1 END END AS value
+            max(j.evidence_logit), v_asked.memories, v_asked.settings)
+            * CASE WHEN v_read.needs_context THEN 0 ELSE 1 END END AS value, jsonb_build_object(
+                'semantic', count((j.evidence).semantic_rank), 'lexical', count((j.evidence).lexical_rank),
+                'name', count(*) FILTER (WHERE (j.evidence).likeness > 0),
+                'cue', count(*) FILTER (WHERE (j.evidence).cue > 0), 'graph', count((j.evidence).seed)) AS arms
+        FROM rated j
     ), best AS MATERIALIZED (
         SELECT p.*
         FROM (SELECT array_agg(o.id) AS ids, array_agg(o.log_odds) AS log_odds, array_agg(o.held) AS held,
@@ -128,12 +132,7 @@ BEGIN
             v_asked.settings, v_asked.experiment_arm, v_asked.mode, v_asked.weight) END,
         'confidence', (SELECT c.value FROM confidence c), 'min_confidence', v_min_confidence,
         'needs_context', v_read.needs_context,
-        'arms', CASE WHEN v_request.explain OR t.id IS NULL THEN (
-            SELECT jsonb_build_object(
-                'semantic', count((j.evidence).semantic_rank), 'lexical', count((j.evidence).lexical_rank),
-                'name', count(*) FILTER (WHERE (j.evidence).likeness > 0),
-                'cue', count(*) FILTER (WHERE (j.evidence).cue > 0), 'graph', count((j.evidence).seed))
-            FROM rated j) END,
+        'arms', CASE WHEN v_request.explain OR t.id IS NULL THEN (SELECT c.arms FROM confidence c) END,
         -- A reranker or a project changes the log-odds, so the client recomputes the confidence.
         'confidence_terms', CASE WHEN p_pool > 0 AND v_asked.memories IS NOT NULL THEN recall_private.confidence_terms(
             v_asked.settings, v_asked.memories, v_read.needs_context) END,
