@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from pgrecall.nouns.search.grounds import read_hit_ground, read_search_ground
+from pgrecall.nouns.search.grounds import SearchGround, read_hit_ground
 from pgrecall.vitality.activation import AccessSummary
 from pgrecall.vitality.parameters import StoredRates, VitalityWeights
 from pgrecall.vitality.score import activation_terms
@@ -25,16 +25,16 @@ class Explanation(Mapping[str, Any]):
 
     Args:
         hit_ground: the column ``hit_ground`` of the hit, in binary.
-        search_ground: that of its search, which all hits share.
+        search_ground: that of its search.
         relevance: the relevance of the hit.
         vitality: its vitality.
         zone: its zone.
     """
 
     def __init__(
-        self, hit_ground: bytes, search_ground: bytes, *, relevance: float, vitality: float, zone: str
+        self, hit_ground: bytes, search_ground: SearchGround, *, relevance: float, vitality: float, zone: str
     ) -> None:
-        self._given = hit_ground, search_ground
+        self._given, self._search = hit_ground, search_ground
         self._relevance, self._vitality, self._zone = relevance, vitality, zone
 
     def __getitem__(self, name: str) -> Any:
@@ -51,11 +51,11 @@ class Explanation(Mapping[str, Any]):
 
     @cached_property
     def _hit(self) -> Part:
-        return read_hit_ground(self._given[0])
+        return read_hit_ground(self._given)
 
     @cached_property
     def _parts(self) -> dict[str, Any]:
-        ground, found = read_search_ground(self._given[1]), self._hit["found"]
+        ground, found = self._search.fields, self._hit["found"]
         query = ground["queries"][self._hit["place"] - 1] if ground["queries"] else {}
         parts = {
             "query": query.get("query"),

@@ -8,8 +8,9 @@ here are the fields of each type, in the order of the database, to which later v
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 HIT_GROUND = ("place", "found", "held", "logit", "log_odds", "placed", "floored", "layer", "accesses")
@@ -44,25 +45,32 @@ PERIOD = ("since", "until", "fade", "words")
 Record = Mapping[str, Any]
 
 
+class SearchGround:
+    """What all hits of a search share, read when the first of their explanations is."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    @cached_property
+    def fields(self) -> Record:
+        """Its fields; ``queries`` have their words and periods."""
+        ground = _record(self._data, SEARCH_GROUND)
+        analyzed, periods = (_array(ground[name]) if ground[name] else [] for name in ("analyzed", "periods"))
+        return ground | {
+            "model": _record(ground["model"], RELEVANCE_MODEL),
+            "weights": _record(ground["weights"], WEIGHTS),
+            "queries": [
+                _record(_at(analyzed, place), ANALYZED_QUERY)
+                | {"query": query, "period": _period(_record(_at(periods, place), PERIOD))}
+                for place, query in enumerate(ground["queries"])
+            ],
+        }
+
+
 def read_hit_ground(data: bytes) -> Record:
     """Reads what belongs to one hit."""
     hit = _record(data, HIT_GROUND)
     return hit | {"found": _record(hit["found"], EVIDENCE), "accesses": _record(hit["accesses"], ACTIVATION)}
-
-
-def read_search_ground(data: bytes) -> Record:
-    """Reads what all hits of a search share; ``queries`` have their words and periods."""
-    ground = _record(data, SEARCH_GROUND)
-    analyzed, periods = (_array(ground[name]) if ground[name] else [] for name in ("analyzed", "periods"))
-    return ground | {
-        "model": _record(ground["model"], RELEVANCE_MODEL),
-        "weights": _record(ground["weights"], WEIGHTS),
-        "queries": [
-            _record(_at(analyzed, place), ANALYZED_QUERY)
-            | {"query": query, "period": _period(_record(_at(periods, place), PERIOD))}
-            for place, query in enumerate(ground["queries"])
-        ],
-    }
 
 
 def _at(values: Sequence[bytes | None], place: int) -> bytes | None:
@@ -81,39 +89,48 @@ def _in_utc(moment: datetime | None) -> str | None:
 
 def _record(data: bytes | None, names: Sequence[str]) -> dict[str, Any]:
     """The fields of a record by name; {} for NULL. Records in it, and arrays of them, stay as they are."""
-    return dict(zip(names, _values(data, 4), strict=False)) if data else {}
+    record: dict[str, Any] = {}
+    if data is None:
+        return record
+    at = 4  # after the number of fields
+    for name in names:
+        kind, size = _HEAD.unpack_from(data, at)
+        at += _HEAD.size
+        record[name] = None if size < 0 else _READERS.get(kind, bytes)(data[at : at + size])
+        at += max(size, 0)
+    return record
 
 
 def _array(data: bytes) -> list[Any]:
     """The elements of an array of one dimension, or of none."""
     dimensions, _, kind = struct.unpack_from(">iiI", data)
-    return [*_values(data, 20, kind)] if dimensions else []
-
-
-def _values(data: bytes, at: int, element: int | None = None) -> Iterator[Any]:
-    """The values from this byte on. Each has its type, if not all are of one, and its length before it."""
-    while at < len(data):
-        kind = element
-        if kind is None:
-            kind, at = _number(data[at : at + 4]), at + 4
-        size, at = _number(data[at : at + 4]), at + 4
-        yield None if size < 0 else _READERS.get(kind, bytes)(data[at : at + size])
+    elements: list[Any] = []
+    at = 20  # after the number of elements, and that of the first
+    while dimensions and at < len(data):
+        (size,) = struct.unpack_from(">i", data, at)
+        at += 4
+        elements.append(None if size < 0 else _READERS.get(kind, bytes)(data[at : at + size]))
         at += max(size, 0)
+    return elements
 
 
-def _number(data: bytes) -> int:
+def _whole(data: bytes) -> int:
     return int.from_bytes(data, "big", signed=True)
 
 
+_FLOAT = struct.Struct(">d")
+_HEAD = struct.Struct(">Ii")
+"""What is before each value of a record: the number of its type and its length, -1 for NULL."""
+
 _READERS: Mapping[int, Callable[[bytes], Any]] = {
     16: any,
-    20: _number,
-    23: _number,
+    20: _whole,
+    23: _whole,
     25: bytes.decode,
-    701: lambda data: struct.unpack(">d", data)[0],
+    701: lambda data: _FLOAT.unpack(data)[0],
     1009: _array,
     1022: _array,
-    1184: lambda data: datetime(2000, 1, 1, tzinfo=UTC) + timedelta(microseconds=_number(data)),
+    1184: lambda data: datetime(2000, 1, 1, tzinfo=UTC) + timedelta(microseconds=_whole(data)),
 }
 """How values are read, by the number of their type in ``pg_type``: boolean, bigint, integer, text, double
 precision, arrays of text and of double precision, timestamptz. Others are records."""

@@ -13,6 +13,7 @@ from pgrecall.nouns.links.models import Derivation
 from pgrecall.nouns.operation import NOW, Operation, Row, acting, read_str, read_value
 from pgrecall.nouns.search.explanation import Explanation
 from pgrecall.nouns.search.found import Candidate, ConfidenceTerms, Found, Raised, Weighing
+from pgrecall.nouns.search.grounds import SearchGround
 from pgrecall.nouns.search.models import ConversationTurn, Hit, Passage, SearchRequest
 
 _REQUEST = (
@@ -217,7 +218,7 @@ def _found(rows: Sequence[Row]) -> Found:
     summary = rows[0]["summary"]
     if "named" in summary:
         return Found((), {}, (), named=tuple((query, tuple(names)) for query, names in summary["named"]))
-    ground = rows[0]["search_ground"]
+    ground = SearchGround(rows[0]["search_ground"]) if rows[0]["search_ground"] else None
     hits = [(row, _hit(row, ground)) for row in rows if row["id"] is not None]
     blend = summary.get("blend") or {}
     terms = summary.get("confidence_terms")
@@ -244,7 +245,7 @@ def _found(rows: Sequence[Row]) -> Found:
     )
 
 
-def _hit(row: Row, ground: bytes | None) -> Hit:
+def _hit(row: Row, ground: SearchGround | None) -> Hit:
     values = {name: row[name] for name in _HIT_FIELDS}
     values["tags"] = tuple(values["tags"])
     values["supersedes"] = tuple(values["supersedes"])

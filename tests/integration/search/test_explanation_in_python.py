@@ -10,6 +10,7 @@ from psycopg.types.json import Jsonb
 
 from pgrecall.nouns.search import grounds
 from pgrecall.nouns.search.explanation import Explanation
+from pgrecall.nouns.search.grounds import SearchGround
 from tests.databases import Query
 from tests.integration.search.search_tools import NOW, remember, vector
 
@@ -90,7 +91,7 @@ def test_python_explains_what_sql_explains(
     for row in rows:
         made = Explanation(
             row["hit_ground"],
-            row["search_ground"],
+            SearchGround(row["search_ground"]),
             relevance=row["relevance"],
             vitality=row["vitality"],
             zone=row["zone"],
@@ -133,7 +134,7 @@ SELECT record_send(ROW(
 
 def test_grounds_are_read_whatever_is_in_them(query: Query) -> None:
     [row] = query(GROUND, (Jsonb({"words": [], "steps": ["word"], "idfs": [2.5, None]}),))
-    ground = dict(grounds.read_search_ground(row["sent"]))
+    ground = dict(SearchGround(row["sent"]).fields)
     analyzed = {"words": [], "steps": ["word"], "documents": None, "queries": None, "idfs": [2.5, None]}
     period = {"since": "0099-01-02T03:04:05Z", "until": None, "words": "früher"}
     assert [ground.pop(name) for name in ("now", "window_only", "mode", "weight")] == [
