@@ -89,7 +89,8 @@ BEGIN
         'score', jsonb_build_object(
             'log_odds', p_hit.placed, 'mode', p_search.mode, 'weight', p_search.weight,
             'vitality', p_hit.log_odds - CASE WHEN p_search.window_only THEN 0 ELSE v_logit END,
-            'exempt', e.likeness = 1, 'moved', p_hit.placed - p_hit.log_odds)) || recall_private.explained_period(p_search.periods[p_hit.place]);
+            'exempt', e.likeness = 1, 'moved', p_hit.placed - p_hit.log_odds))
+        || recall_private.explained_period(p_search.periods[p_hit.place]);
 END $$;
 
 -- contradicting_memories: the live memories that contradict this one, or that it contradicts, by id, at most 100.

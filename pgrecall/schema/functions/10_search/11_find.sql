@@ -4,18 +4,18 @@
 -- first, with the columns of recall.search and those for reranking: the `logit` of the relevance, `use_term` (what use
 -- adds to it for each unit of weight), whether the memory is `exempt` from vitality, `evidence_logit` (by which it
 -- counts for the confidence; NULL for a question or an acknowledgement, which is no evidence of an answer), and in the
--- first row the `summary` (how many judged memories each arm found, and the confidence; a row without id if nothing was found). With
--- `explain`, `hit_ground`, and `search_ground` in the first row, are what hit_explanation explains a hit by; `explanation`
--- and `evidence` are NULL, and there for clients of schemas before 0032 and 0051. p_embedding is the vector of the query, p_embeddings those of the
--- sub-queries. p_pool adds that many of the most relevant memories to the best k, for the reranker p_reranker, whose
--- blend is in the summary. `passage` is the part of a long memory that is nearest in meaning to the query, as {start,
--- end, text}. `newer_version` is a later memory that states the same with another value (see newer_statements).
--- p_tokens are the token signs of the query and then of each sub-query, an array of arrays; null means none. If the setting
--- recall.embedder names another embedder than the database has, they and the vectors are ignored, and `skipped` says so.
--- p_unless_named is for vectors of queries from which names were not removed: if a query contains a name, nothing is
--- searched, and the only row has the summary {"named": [[query without names, [names]], ...]}. Embed these queries and
--- search again. p_max_bytes limits the texts of all hits together (NULL: no limit): the last hits that exceed it are
--- left out, which the summary lists as skipped.
+-- first row the `summary` (how many judged memories each arm found, and the confidence; a row without id if nothing was
+-- found). With `explain`, `hit_ground`, and `search_ground` in the first row, are what hit_explanation explains a hit
+-- by; `explanation` and `evidence` are NULL, and there for clients of schemas before 0032 and 0051. p_embedding is the
+-- vector of the query, p_embeddings those of the sub-queries. p_pool adds that many of the most relevant memories to
+-- the best k, for the reranker p_reranker, whose blend is in the summary. `passage` is the part of a long memory that
+-- is nearest in meaning to the query, as {start, end, text}. `newer_version` is a later memory that states the same
+-- with another value (see newer_statements). p_tokens are the token signs of the query and then of each sub-query, an
+-- array of arrays; null means none. If the setting recall.embedder names another embedder than the database has, they
+-- and the vectors are ignored, and `skipped` says so. p_unless_named is for vectors of queries from which names were
+-- not removed: if a query contains a name, nothing is searched, and the only row has the summary {"named": [[query
+-- without names, [names]], ...]}. Embed these queries and search again. p_max_bytes limits the texts of all hits
+-- together (NULL: no limit): the last hits that exceed it are left out, which the summary lists as skipped.
 CREATE OR REPLACE FUNCTION recall.find(
     p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,
     p_now timestamptz DEFAULT now(), p_pool int DEFAULT 0, p_reranker text DEFAULT NULL, p_tokens jsonb DEFAULT NULL,
