@@ -13,7 +13,7 @@ from typing import Any, LiteralString
 
 import psycopg
 from psycopg.abc import RV, Buffer, PQGen
-from psycopg.adapt import Dumper, Loader
+from psycopg.adapt import Dumper
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import Format
 from psycopg.rows import dict_row
@@ -102,13 +102,6 @@ class _VectorDumper(Dumper):
 psycopg.adapters.register_dumper(PackedVector, _VectorDumper)
 
 
-class _UnreadJson(Loader):
-    """Hands out what has the type json as bytes: the evidence of hits, which is seldom read."""
-
-    def load(self, data: Buffer) -> bytes:
-        return bytes(data)
-
-
 class _JsonReader:
     """Reads JSON: the first values with Python's parser, then with pydantic's.
 
@@ -137,9 +130,8 @@ _read_json = _JsonReader()
 
 
 def read_json_quickly(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> None:
-    """Makes this connection read jsonb with _JsonReader, and leave json unread."""
+    """Makes this connection read JSON with _JsonReader."""
     set_json_loads(_read_json, connection)
-    connection.adapters.register_loader("json", _UnreadJson)
 
 
 _FORMATS = {

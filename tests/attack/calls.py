@@ -92,6 +92,8 @@ HARMLESS: Mapping[str, Any] = {
     "timestamp with time zone": NOW,
     "timestamp with time zone[]": [NOW],
     "bytea": bytes(32),
+    "recall.hit_ground": "(1,,0,0.5,0.5,0.5,f,,)",
+    "recall.search_ground": "(1,f,odds,0.5,,,,,,,)",
 }
 
 
@@ -146,6 +148,8 @@ def _hostile(kind: str, ids: Mapping[str, int]) -> list[Any]:
         "timestamp with time zone": ["2000-01-01", "infinity"],
         "timestamp with time zone[]": [["2025-01-01", NOW]],
         "bytea": [KEY_DIGEST],
+        "recall.hit_ground": [f'(1,,0,0.5,0.5,0.5,f,,"(globex,{ids["memory"]}{"," * 25})")'],
+        "recall.search_ground": [f'(1,f,odds,0.5,"(globex,*,balanced{"," * 20})",,,,{{{GUESSED}}},,)'],
     }
     return values[kind]
 

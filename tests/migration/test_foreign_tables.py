@@ -16,8 +16,8 @@ def test_a_table_of_others_stops_no_upgrade(database_url: str, owner: str) -> No
     with psycopg.connect(database_url) as connection:
         connection.execute("CREATE TABLE recall.mine AS SELECT 1 AS a")
         connection.execute(f"ALTER TABLE recall.mine OWNER TO {owner}".encode())
-        connection.execute("ALTER TYPE recall.search_filter DROP ATTRIBUTE narrow CASCADE")
-        connection.execute("UPDATE recall.alembic_version SET version_num = '0049'")
+        connection.execute("DROP TYPE recall.hit_ground, recall.search_ground CASCADE")
+        connection.execute("UPDATE recall.alembic_version SET version_num = '0050'")
     done = migrate.upgrade(database_url)
     assert done.after.revision == migrate.head_revision()
     with psycopg.connect(database_url) as connection:

@@ -1,17 +1,17 @@
-"""The explanation of a hit, computed from the evidence of its search when it is first read.
+"""The explanation of a hit, computed from the grounds of its search when it is first read.
 
-Most explanations are never read, so a search returns only the evidence. ``recall.hit_explanation`` computes
+Most explanations are never read, so a search returns only the grounds. ``recall.hit_explanation`` computes
 the same for users of SQL; a test compares both.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
+from pgrecall.nouns.search.grounds import SearchGround, read_hit_ground
 from pgrecall.vitality.activation import AccessSummary
 from pgrecall.vitality.parameters import StoredRates, VitalityWeights
 from pgrecall.vitality.score import activation_terms
@@ -24,17 +24,17 @@ class Explanation(Mapping[str, Any]):
     score. A ``dict`` of it can be written as JSON.
 
     Args:
-        evidence: the column ``evidence`` of the hit, as JSON or read.
-        summary: the summary of the search, with the ``ground`` that all hits share.
+        hit_ground: the column ``hit_ground`` of the hit, in binary.
+        search_ground: that of its search.
         relevance: the relevance of the hit.
         vitality: its vitality.
         zone: its zone.
     """
 
     def __init__(
-        self, evidence: Part | bytes, summary: Part, *, relevance: float, vitality: float, zone: str
+        self, hit_ground: bytes, search_ground: SearchGround, *, relevance: float, vitality: float, zone: str
     ) -> None:
-        self._given, self._summary = evidence, summary
+        self._given, self._search = hit_ground, search_ground
         self._relevance, self._vitality, self._zone = relevance, vitality, zone
 
     def __getitem__(self, name: str) -> Any:
@@ -50,24 +50,22 @@ class Explanation(Mapping[str, Any]):
         return repr(self._parts)
 
     @cached_property
-    def _evidence(self) -> Part:
-        read: Part = json.loads(self._given) if isinstance(self._given, bytes) else self._given
-        return read
+    def _hit(self) -> Part:
+        return read_hit_ground(self._given)
 
     @cached_property
     def _parts(self) -> dict[str, Any]:
-        ground, found = self._summary["ground"], self._evidence["found"]
-        place = self._evidence["query"] - 1
-        query = ground["queries"][place] if ground["queries"] else {}
+        ground, found = self._search.fields, self._hit["found"]
+        query = ground["queries"][self._hit["place"] - 1] if ground["queries"] else {}
         parts = {
             "query": query.get("query"),
             "profile": ground["model"]["profile"],
-            "arms": _arms(found, self._evidence["held"], query),
+            "arms": _arms(found, self._hit["held"], query),
             "speech_act": found["speech_act"],
             "relevance": self._relevance_terms(found, ground),
             "vitality": self._vitality_terms(ground),
             "score": self._score(found, ground),
-            **query.get("period", {}),
+            **({"period": query["period"]} if query.get("period") else {}),
         }
         made: dict[str, Any] = _as_json(parts)
         return made
@@ -98,7 +96,7 @@ class Explanation(Mapping[str, Any]):
             "graph": e["share"] or 0,
         }
         words = {name: w[name] * lexical * features[name] for name in _OF_WORDS}
-        logit: float = self._evidence["logit"]
+        logit: float = self._hit["logit"]
         return words | {
             "logit": logit,
             "probability": self._relevance,
@@ -123,7 +121,7 @@ class Explanation(Mapping[str, Any]):
 
     def _vitality_terms(self, ground: Part) -> dict[str, Any]:
         """The terms of the vitality, from the row of the memory's accesses."""
-        row = self._evidence["accesses"]
+        row = self._hit["accesses"]
         weights = VitalityWeights(**ground["weights"])
         newest = tuple(row[f"t{place}"] for place in range(1, 9) if row[f"t{place}"] is not None)
         terms = activation_terms(
@@ -146,19 +144,19 @@ class Explanation(Mapping[str, Any]):
             "base": terms.base,
             "vitality": self._vitality,
             "retention": max(self._vitality, weights.protection_floor)
-            if self._evidence["floored"]
+            if self._hit["floored"]
             else self._vitality,
             "zone": self._zone,
         }
 
     def _score(self, e: Part, ground: Part) -> dict[str, Any]:
         """How relevance and vitality result in the score, as log-odds."""
-        placed, log_odds = self._evidence["placed"], self._evidence["log_odds"]
+        placed, log_odds = self._hit["placed"], self._hit["log_odds"]
         return {
             "log_odds": placed,
-            "mode": self._summary["mode"],
-            "weight": self._summary["weight"],
-            "vitality": log_odds - (0 if ground["window"] else self._evidence["logit"]),
+            "mode": ground["mode"],
+            "weight": ground["weight"],
+            "vitality": log_odds - (0 if ground["window_only"] else self._hit["logit"]),
             "exempt": e["likeness"] == 1,
             "moved": placed - log_odds,
         }

@@ -13,6 +13,7 @@ from pgrecall.nouns.links.models import Derivation
 from pgrecall.nouns.operation import NOW, Operation, Row, acting, read_str, read_value
 from pgrecall.nouns.search.explanation import Explanation
 from pgrecall.nouns.search.found import Candidate, ConfidenceTerms, Found, Raised, Weighing
+from pgrecall.nouns.search.grounds import SearchGround
 from pgrecall.nouns.search.models import ConversationTurn, Hit, Passage, SearchRequest
 
 _REQUEST = (
@@ -24,6 +25,8 @@ earlier version would refuse that."""
 _MADE_HERE = ("reranked", "explanation", "tenant", "directive")
 _HIT_FIELDS = tuple(f.name for f in fields(Hit) if f.name not in _MADE_HERE)
 _CANDIDATE_FIELDS = tuple(f.name for f in fields(Candidate) if f.name != "hit")
+_GROUNDS = "summary, record_send(hit_ground) AS hit_ground, record_send(search_ground) AS search_ground"
+"""The summary, and what explanations are computed from, in binary (see grounds.py)."""
 
 
 def queries_without_names(queries: Sequence[str]) -> Operation[tuple[tuple[str, tuple[str, ...]], ...]]:
@@ -56,7 +59,7 @@ def find(
         unless_named: searches only if the queries contain no name; otherwise the result has only ``named``.
     """
     return Operation(
-        f"SELECT * FROM recall.find("
+        f"SELECT {', '.join((*_HIT_FIELDS, *_CANDIDATE_FIELDS))}, {_GROUNDS} FROM recall.find("
         f"{_request()}, %(pool)s, %(reranker)s, %(tokens)s::jsonb, %(unless_named)s)",
         request_parameters(request, vectors)
         | {"pool": pool, "reranker": reranker, "unless_named": unless_named},
@@ -75,7 +78,7 @@ def search_and_log(
     ``unless_named`` is as in :func:`find`; a search that does not run is not logged.
     """
     return Operation(
-        "SELECT * FROM recall.search_and_log("
+        f"SELECT {', '.join(_HIT_FIELDS)}, search_id, {_GROUNDS} FROM recall.search_and_log("
         f"{_request(durable=False)}, %(tokens)s::jsonb, %(unless_named)s)",
         request_parameters(request, vectors) | {"unless_named": unless_named},
         _found,
@@ -215,7 +218,8 @@ def _found(rows: Sequence[Row]) -> Found:
     summary = rows[0]["summary"]
     if "named" in summary:
         return Found((), {}, (), named=tuple((query, tuple(names)) for query, names in summary["named"]))
-    hits = [(row, _hit(row, summary)) for row in rows if row["id"] is not None]
+    ground = SearchGround(rows[0]["search_ground"]) if rows[0]["search_ground"] else None
+    hits = [(row, _hit(row, ground)) for row in rows if row["id"] is not None]
     blend = summary.get("blend") or {}
     terms = summary.get("confidence_terms")
     return Found(
@@ -241,14 +245,14 @@ def _found(rows: Sequence[Row]) -> Found:
     )
 
 
-def _hit(row: Row, summary: Mapping[str, Any]) -> Hit:
+def _hit(row: Row, ground: SearchGround | None) -> Hit:
     values = {name: row[name] for name in _HIT_FIELDS}
     values["tags"] = tuple(values["tags"])
     values["supersedes"] = tuple(values["supersedes"])
     values["contradicts"] = tuple(values["contradicts"])
-    if row["evidence"] is not None:
+    if ground is not None:
         values["explanation"] = Explanation(
-            row["evidence"], summary, relevance=row["relevance"], vitality=row["vitality"], zone=row["zone"]
+            row["hit_ground"], ground, relevance=row["relevance"], vitality=row["vitality"], zone=row["zone"]
         )
     values["passage"] = read_as(Passage, row["passage"]) if row["passage"] else None
     return read_as(Hit, values)

@@ -8,7 +8,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from psycopg.types.json import Json, Jsonb
 
 from pgrecall import Memory
 from tests.databases import Query
@@ -226,8 +225,11 @@ def test_a_logged_search_answers_as_a_search_does(query: Query, now: datetime) -
     plain = query("SELECT * FROM recall.search('harbour', p_k => 4, p_now => %s)", (now,))
     logged = query(SEARCH, (4, None, now))
     for row in logged:
-        shown = (Json(row["evidence"]), Jsonb(logged[0]["summary"]))
-        row |= query("SELECT recall.hit_explanation(%s, %s) AS explanation", shown)[0]
+        shown = (row["hit_ground"], logged[0]["search_ground"])
+        explained = (
+            "SELECT recall.hit_explanation(%s::recall.hit_ground, %s::recall.search_ground) AS explanation"
+        )
+        row |= query(explained, shown)[0]
     assert [{name: row[name] for name in plain[0]} for row in logged] == plain
     assert {row["search_id"] for row in logged} == {query("SELECT id FROM recall.search_log")[0]["id"]}
 

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from psycopg.types.json import Jsonb
 
+from pgrecall.nouns.search import grounds
 from pgrecall.nouns.search.explanation import Explanation
+from pgrecall.nouns.search.grounds import SearchGround
 from tests.databases import Query
 from tests.integration.search.search_tools import NOW, remember, vector
 
@@ -17,8 +19,10 @@ pytestmark = pytest.mark.in_turns
 FOUND = """
 WITH found AS MATERIALIZED (
     SELECT * FROM recall.find(%s, %s::halfvec, p_now => %s, p_tokens => %s))
-SELECT f.*, recall.hit_explanation(f.evidence, first_value(f.summary) OVER (ORDER BY f.rank)) AS explained
-FROM found f WHERE f.id IS NOT NULL ORDER BY f.rank
+SELECT f.relevance, f.vitality, f.zone, record_send(f.hit_ground) AS hit_ground,
+       record_send(s.ground) AS search_ground, recall.hit_explanation(f.hit_ground, s.ground) AS explained
+FROM found f CROSS JOIN (SELECT o.search_ground AS ground FROM found o WHERE o.rank = 1) s
+ORDER BY f.rank
 """
 
 
@@ -86,13 +90,66 @@ def test_python_explains_what_sql_explains(
     assert rows
     for row in rows:
         made = Explanation(
-            row["evidence"],
-            rows[0]["summary"],
+            row["hit_ground"],
+            SearchGround(row["search_ground"]),
             relevance=row["relevance"],
             vitality=row["vitality"],
             zone=row["zone"],
         )
         assert_equal(row["explained"], made)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "hit_ground",
+        "evidence",
+        "activation",
+        "search_ground",
+        "relevance_model",
+        "weights",
+        "analyzed_query",
+        "period",
+    ],
+)
+def test_grounds_have_the_fields_of_the_database(query: Query, kind: str) -> None:
+    known = getattr(grounds, kind.upper())
+    rows = query(
+        "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped "
+        "ORDER BY attnum",
+        (f"recall.{kind}",),
+    )
+    fields = tuple(row["attname"] for row in rows)
+    assert fields[: len(known)] == known
+    assert fields == known or kind == "analyzed_query"
+
+
+GROUND = """
+SELECT record_send(ROW(
+    -1.5, true, 'odds', NULL, NULL, '{1e300,-0.25,NULL}', 0, NULL, '{Grüße,"a, b",c}',
+    ARRAY[jsonb_populate_record(NULL::recall.analyzed_query, %s), NULL],
+    ARRAY[ROW('0099-01-02 03:04:05.6Z', NULL, 0, 'früher')::recall.period])::recall.search_ground) AS sent
+"""
+
+
+def test_grounds_are_read_whatever_is_in_them(query: Query) -> None:
+    [row] = query(GROUND, (Jsonb({"words": [], "steps": ["word"], "idfs": [2.5, None]}),))
+    ground = dict(SearchGround(row["sent"]).fields)
+    analyzed = {"words": [], "steps": ["word"], "documents": None, "queries": None, "idfs": [2.5, None]}
+    period = {"since": "0099-01-02T03:04:05Z", "until": None, "words": "früher"}
+    assert [ground.pop(name) for name in ("now", "window_only", "mode", "weight")] == [
+        -1.5,
+        True,
+        "odds",
+        None,
+    ]
+    assert ground.pop("arms") == [1e300, -0.25, None]
+    assert ground.pop("queries") == [
+        analyzed | {"query": "Grüße", "period": period},
+        {"query": "a, b", "period": None},
+        {"query": "c", "period": None},
+    ]
+    assert (ground["model"], ground["weights"]) == ({}, {})
 
 
 def assert_equal(sql: Any, python: Any, path: str = "") -> None:

@@ -224,8 +224,10 @@ RETURN greatest(p_one, p_other) + ln(1 + exp(-least(abs(p_one - p_other), 500)))
 CREATE OR REPLACE FUNCTION recall_private.search_confidence(
     p_logit double precision, p_memories bigint, p_settings jsonb
 ) RETURNS double precision
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN p_logit IS NULL THEN 0 ELSE recall_private.logistic(
-    (p_settings ->> 'confidence.intercept')::double precision
-    + (p_settings ->> 'confidence.relevance')::double precision * p_logit
-    + (p_settings ->> 'confidence.size')::double precision * ln(1 + least(p_memories, 1000))) END;
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    RETURN CASE WHEN p_logit IS NULL THEN 0 ELSE recall_private.logistic(
+        (p_settings ->> 'confidence.intercept')::double precision
+        + (p_settings ->> 'confidence.relevance')::double precision * p_logit
+        + (p_settings ->> 'confidence.size')::double precision * ln(1 + least(p_memories, 1000))) END;
+END $$;

@@ -24,24 +24,19 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 
 -- hit_explanation (reader): why a hit has its rank, as JSON: the values of each arm, the terms of its relevance with
--- their features, its vitality, and how relevance and vitality result in its score. p_evidence is the `evidence` of the
--- hit, and p_summary the summary of its search, which is in the first row of find and search_and_log. A search hands
--- out evidence, because most explanations are never read; the Python client computes the same from it
+-- their features, its vitality, and how relevance and vitality result in its score. p_hit is the `hit_ground` of the
+-- hit, and p_search the `search_ground` of its search, which is in the first row of find and search_and_log. A search
+-- hands out these grounds, because most explanations are never read; the Python client computes the same from them
 -- (nouns/search/explanation.py).
-CREATE OR REPLACE FUNCTION recall.hit_explanation(p_evidence json, p_summary jsonb) RETURNS jsonb
+CREATE OR REPLACE FUNCTION recall.hit_explanation(p_hit recall.hit_ground, p_search recall.search_ground) RETURNS jsonb
 LANGUAGE plpgsql STABLE STRICT
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_evidence jsonb := p_evidence;
-    v_ground jsonb := p_summary -> 'ground';
-    e recall.evidence := jsonb_populate_record(NULL::recall.evidence, v_evidence -> 'found');
-    w recall.relevance_model := jsonb_populate_record(NULL::recall.relevance_model, v_ground -> 'model');
-    v_query jsonb := v_ground -> 'queries' -> ((v_evidence ->> 'query')::int - 1);
-    v_arms double precision[] := ARRAY(
-        SELECT u::double precision FROM jsonb_array_elements_text(v_ground -> 'arms') WITH ORDINALITY u(u, place) ORDER BY place);
-    v_logit double precision := (v_evidence ->> 'logit')::double precision;
-    v_log_odds double precision := (v_evidence ->> 'log_odds')::double precision;
-    v_placed double precision := (v_evidence ->> 'placed')::double precision;
+    e recall.evidence := p_hit.found;
+    w recall.relevance_model := p_search.model;
+    v_arms double precision[] := p_search.arms;
+    v_query recall.analyzed_query := p_search.analyzed[p_hit.place];
+    v_logit double precision := p_hit.logit;
     v_name double precision := e.likeness * CASE WHEN e.named_alone THEN 2 ELSE 1 END;
     v_words double precision := recall_private.weight_of_words(e.word_trust);
     v_similarity double precision := (e.similarity - e.typical_similarity) * (2 - e.word_trust);
@@ -49,18 +44,11 @@ DECLARE
     v_step record;
     v_vitality jsonb;
 BEGIN
-    SELECT * INTO v_step FROM recall_private.word_step((v_evidence ->> 'held')::int,
-        ARRAY(SELECT jsonb_array_elements_text(nullif(v_query -> 'words', 'null'))),
-        ARRAY(SELECT jsonb_array_elements_text(nullif(v_query -> 'steps', 'null'))),
-        ARRAY(SELECT jsonb_array_elements_text(nullif(v_query -> 'idfs', 'null'))::double precision));
+    SELECT * INTO v_step FROM recall_private.word_step(p_hit.held, v_query.words, v_query.steps, v_query.idfs);
     SELECT to_jsonb(t) INTO v_vitality FROM recall_private.vitality_terms(
-        jsonb_populate_record(NULL::recall.activation, v_evidence -> 'accesses'), (v_evidence -> 'floored')::boolean,
-        (SELECT l FROM jsonb_populate_recordset(NULL::recall.layer_in_force, v_ground -> 'layers') l
-         WHERE l.name = v_evidence ->> 'layer'),
-        jsonb_populate_record(NULL::recall.weights, v_ground -> 'weights'),
-        to_timestamp((v_ground ->> 'now')::double precision)) t;
+        p_hit.accesses, p_hit.floored, p_hit.layer, p_search.weights, to_timestamp(p_search.now)) t;
     RETURN jsonb_build_object(
-        'query', v_query -> 'query', 'profile', w.profile,
+        'query', p_search.queries[p_hit.place], 'profile', w.profile,
         'arms', jsonb_strip_nulls(jsonb_build_object(
             'semantic', CASE WHEN e.similarity IS NOT NULL THEN
                 jsonb_build_object('similarity', e.similarity, 'typical', nullif(e.typical_similarity, 0),
@@ -81,7 +69,7 @@ BEGIN
             'coverage', w.coverage * v_arms[2] * v_words * coalesce(e.coverage, 0),
             'information', w.information * v_arms[2] * v_words * ln(1 + e.strength),
             'name', w.name * v_arms[3] * v_name,
-            'author', (v_ground ->> 'author')::double precision * e.authored, 'cue', w.cue * v_arms[5] * e.cue,
+            'author', p_search.author * e.authored, 'cue', w.cue * v_arms[5] * e.cue,
             'period', w.period * v_arms[7] * e.period,
             'session_coverage', w.session_coverage * v_arms[2] * v_words * e.session_coverage,
             'token_similarity', CASE WHEN w.form <> 'logistic' THEN 0
@@ -99,9 +87,10 @@ BEGIN
                 'no_number', e.no_number, 'graph', coalesce(e.share, 0))),
         'vitality', v_vitality,
         'score', jsonb_build_object(
-            'log_odds', v_placed, 'mode', p_summary -> 'mode', 'weight', p_summary -> 'weight',
-            'vitality', v_log_odds - CASE WHEN (v_ground -> 'window')::boolean THEN 0 ELSE v_logit END,
-            'exempt', e.likeness = 1, 'moved', v_placed - v_log_odds)) || coalesce(v_query -> 'period', '{}');
+            'log_odds', p_hit.placed, 'mode', p_search.mode, 'weight', p_search.weight,
+            'vitality', p_hit.log_odds - CASE WHEN p_search.window_only THEN 0 ELSE v_logit END,
+            'exempt', e.likeness = 1, 'moved', p_hit.placed - p_hit.log_odds))
+        || recall_private.explained_period(p_search.periods[p_hit.place]);
 END $$;
 
 -- contradicting_memories: the live memories that contradict this one, or that it contradicts, by id, at most 100.

@@ -4,18 +4,18 @@
 -- first, with the columns of recall.search and those for reranking: the `logit` of the relevance, `use_term` (what use
 -- adds to it for each unit of weight), whether the memory is `exempt` from vitality, `evidence_logit` (by which it
 -- counts for the confidence; NULL for a question or an acknowledgement, which is no evidence of an answer), and in the
--- first row the `summary` (how many judged memories each arm found, and the confidence; a row without id if nothing was found). With
--- `explain`, `evidence` and the summary are what hit_explanation explains a hit by; the column `explanation` is NULL,
--- and there for clients of schemas before 0032. p_embedding is the vector of the query, p_embeddings those of the
--- sub-queries. p_pool adds that many of the most relevant memories to the best k, for the reranker p_reranker, whose
--- blend is in the summary. `passage` is the part of a long memory that is nearest in meaning to the query, as {start,
--- end, text}. `newer_version` is a later memory that states the same with another value (see newer_statements).
--- p_tokens are the token signs of the query and then of each sub-query, an array of arrays; null means none. If the setting
--- recall.embedder names another embedder than the database has, they and the vectors are ignored, and `skipped` says so.
--- p_unless_named is for vectors of queries from which names were not removed: if a query contains a name, nothing is
--- searched, and the only row has the summary {"named": [[query without names, [names]], ...]}. Embed these queries and
--- search again. p_max_bytes limits the texts of all hits together (NULL: no limit): the last hits that exceed it are
--- left out, which the summary lists as skipped.
+-- first row the `summary` (how many judged memories each arm found, and the confidence; a row without id if nothing was
+-- found). With `explain`, `hit_ground`, and `search_ground` in the first row, are what hit_explanation explains a hit
+-- by; `explanation` and `evidence` are NULL, and there for clients of schemas before 0032 and 0051. p_embedding is the
+-- vector of the query, p_embeddings those of the sub-queries. p_pool adds that many of the most relevant memories to
+-- the best k, for the reranker p_reranker, whose blend is in the summary. `passage` is the part of a long memory that
+-- is nearest in meaning to the query, as {start, end, text}. `newer_version` is a later memory that states the same
+-- with another value (see newer_statements). p_tokens are the token signs of the query and then of each sub-query, an
+-- array of arrays; null means none. If the setting recall.embedder names another embedder than the database has, they
+-- and the vectors are ignored, and `skipped` says so. p_unless_named is for vectors of queries from which names were
+-- not removed: if a query contains a name, nothing is searched, and the only row has the summary {"named": [[query
+-- without names, [names]], ...]}. Embed these queries and search again. p_max_bytes limits the texts of all hits
+-- together (NULL: no limit): the last hits that exceed it are left out, which the summary lists as skipped.
 CREATE OR REPLACE FUNCTION recall.find(
     p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,
     p_now timestamptz DEFAULT now(), p_pool int DEFAULT 0, p_reranker text DEFAULT NULL, p_tokens jsonb DEFAULT NULL,
@@ -27,7 +27,7 @@ CREATE OR REPLACE FUNCTION recall.find(
     contradicts bigint[], valid_from timestamptz, valid_until timestamptz, expires_at timestamptz,
     archived_at timestamptz, explanation jsonb, logit double precision, use_term double precision,
     exempt boolean, evidence_logit double precision, summary jsonb, passage jsonb, speech_act text, newer_version bigint,
-    evidence json
+    evidence json, hit_ground recall.hit_ground, search_ground recall.search_ground
 )
 LANGUAGE plpgsql STABLE ROWS 10
 SET search_path FROM CURRENT
@@ -63,7 +63,12 @@ BEGIN
     RETURN QUERY
     WITH rated AS MATERIALIZED (
         -- A memory counts by the query that it answers best.
-        SELECT DISTINCT ON (c.id) q.place, c.*
+        SELECT DISTINCT ON (c.id) q.place, c.*, l.in_force, x.use_term, x.vital,
+               CASE WHEN v_asked.window_only THEN CASE WHEN v_asked.mode = 'off' THEN 0 ELSE ln(c.activation) END
+                    WHEN v_asked.mode = 'off' OR c.named THEN c.logit
+                    WHEN v_asked.mode IN ('odds', 'unbounded') THEN c.logit + v_asked.weight * x.use_term
+                    ELSE recall_private.multiplied_log_odds(
+                        c.logit, CASE v_asked.mode WHEN 'multiply' THEN 1 ELSE v_asked.weight END, x.vital) END AS log_odds
         FROM generate_series(1, greatest(cardinality(v_asked.queries), 1)) q(place)
         CROSS JOIN LATERAL recall_private.candidates(
             v_tenant, v_read.analyzed[q.place], recall_private.gathered(
@@ -74,71 +79,42 @@ BEGIN
             v_asked.cued, v_asked.strengths, v_asked.cued_by, v_asked.cues, v_filter, v_request.explain,
             v_read.periods[q.place], (recall_private.tokens_read(v_asked.tokens -> (q.place - 1)))[1:16],
             v_read.intents[q.place]) c
+        JOIN (SELECT u AS in_force, u.name, u.median_base, recall_private.use_scale(u) AS use_scale
+              FROM unnest(v_asked.layers) u OFFSET 0) l ON l.name = c.layer
+        CROSS JOIN LATERAL (
+            SELECT CASE WHEN v_asked.mode = 'unbounded' THEN ln(c.activation) - l.median_base
+                        ELSE recall_private.use_term(c.use, l.median_base, l.use_scale) END AS use_term,
+                   c.activation / (1 + c.activation) AS vital
+            OFFSET 0) x
         ORDER BY c.id, c.logit DESC, q.place
     ), confidence AS MATERIALIZED (
-        -- Only a query has an answer; a window or a cue has none.
+        -- Only a query has an answer; a window or a cue has none. `arms` is how many judged memories each arm found.
         SELECT CASE WHEN v_asked.memories IS NOT NULL THEN recall_private.search_confidence(
-            (SELECT max(j.evidence_logit) FROM rated j), v_asked.memories, v_asked.settings)
-            * CASE WHEN v_read.needs_context THEN 0 ELSE 1 END END AS value
-    ), scored AS MATERIALIZED (
-        SELECT j.id, j.place, j.superseded_by, j.logit, j.held, j.speech_act, x.use_term, x.vital,
-               CASE WHEN v_asked.window_only THEN CASE WHEN v_asked.mode = 'off' THEN 0 ELSE ln(j.activation) END
-                    WHEN v_asked.mode = 'off' OR j.named THEN j.logit
-                    WHEN v_asked.mode IN ('odds', 'unbounded') THEN j.logit + v_asked.weight * x.use_term
-                    WHEN v_asked.mode = 'multiply' THEN recall_private.logit(recall_private.logistic(j.logit) * x.vital)
-                    ELSE recall_private.logit(recall_private.logistic(j.logit) * (1 - v_asked.weight + v_asked.weight * x.vital))
-               END AS log_odds
+            max(j.evidence_logit), v_asked.memories, v_asked.settings)
+            * CASE WHEN v_read.needs_context THEN 0 ELSE 1 END END AS value, jsonb_build_object(
+                'semantic', count((j.evidence).semantic_rank), 'lexical', count((j.evidence).lexical_rank),
+                'name', count(*) FILTER (WHERE (j.evidence).likeness > 0),
+                'cue', count(*) FILTER (WHERE (j.evidence).cue > 0), 'graph', count((j.evidence).seed)) AS arms
         FROM rated j
-        JOIN (SELECT u.name, u.median_base, recall_private.use_scale(u) AS use_scale FROM unnest(v_asked.layers) u OFFSET 0) l
-            ON l.name = j.layer
-        CROSS JOIN LATERAL (
-            SELECT CASE WHEN v_asked.mode = 'unbounded' THEN ln(j.activation) - l.median_base
-                        ELSE recall_private.use_term(j.use, l.median_base, l.use_scale) END AS use_term,
-                   j.activation / (1 + j.activation) AS vital
-            OFFSET 0) x
-        WHERE recall_private.logistic(j.logit) >= v_request.min_relevance
-          AND (NOT v_request.require_answer
-               OR coalesce((SELECT c.value FROM confidence c) >= v_min_confidence, true))
     ), best AS MATERIALIZED (
-        SELECT array_agg(o.id ORDER BY o.log_odds DESC, o.id) AS ids,
-               array_agg(o.log_odds ORDER BY o.log_odds DESC, o.id) AS log_odds,
-               array_agg(CASE WHEN cardinality(v_asked.queries) = 1 THEN o.held ELSE 0 END
-                         ORDER BY o.log_odds DESC, o.id) AS held,
-               CASE WHEN v_read.about_past THEN (array_agg(o.speech_act ORDER BY o.log_odds DESC, o.id))[1] = 'change'
-                    ELSE bool_or(o.speech_act = 'change') END AS changes
-        FROM (SELECT s.id, s.log_odds, s.held, s.speech_act FROM scored s ORDER BY s.log_odds DESC, s.id LIMIT 50) o
-    ), raised AS MATERIALIZED (
-        -- A memory that goes before another one, for its time; `names` says whether that one names it as its newer version.
-        SELECT n.older AS other, n.newer AS id, n.log_odds, true AS names
-        FROM best
-        CROSS JOIN LATERAL recall_private.newer_statements(
-            v_tenant, best.ids[1:10], best.log_odds[1:10], best.held[1:10], v_newer_gap) n
-        WHERE v_newer_gap > 0 AND NOT v_read.about_past AND cardinality(best.ids) > 1
-        UNION ALL
-        SELECT c.other, c.raised, c.log_odds, false
-        FROM best
-        CROSS JOIN LATERAL recall_private.changed_statements(v_tenant, best.ids, best.log_odds, v_change_gap, v_read.about_past) c
-        WHERE v_newer_gap > 0 AND (v_read.about_past OR NOT v_read.skips_changes) AND best.changes
-    ), ranked AS MATERIALIZED (
-        -- A superseded memory ranks behind the newer one, and the oldest of a chain last.
-        SELECT s.id, s.place, s.logit, s.use_term, s.vital, s.log_odds,
-               least(greatest(s.log_odds, m.above), m.behind) AS placed,
-               (row_number() OVER (ORDER BY least(greatest(s.log_odds, m.above), m.behind) DESC,
-                                            coalesce(m.steps, 0), m.above IS NULL, s.id))::int AS rank
-        FROM scored s
-        LEFT JOIN (
-            SELECT u.id, max(u.above) AS above, min(u.behind) AS behind, max(u.steps) AS steps
-            FROM (SELECT r.id, r.log_odds AS above, NULL::double precision AS behind, NULL::int AS steps FROM raised r
-                  UNION ALL
-                  SELECT b.id, NULL, b.log_odds, b.steps
-                  FROM (SELECT array_agg(o.id) FILTER (WHERE o.superseded_by IS NOT NULL) AS older,
-                               array_agg(o.id) AS ids, array_agg(o.log_odds) AS log_odds FROM scored o) o
-                  CROSS JOIN LATERAL recall_private.behind_successors(v_tenant, o.older, o.ids, o.log_odds) b
-                  WHERE v_filter.superseded_as_of) u
-            GROUP BY u.id) m ON m.id = s.id
-    ), hit AS (
-        SELECT r.* FROM ranked r
-        WHERE r.rank <= v_request.k OR r.id IN (SELECT p.id FROM ranked p ORDER BY p.logit DESC, p.id LIMIT p_pool)
+        SELECT p.*
+        FROM (SELECT array_agg(o.id) AS ids, array_agg(o.log_odds) AS log_odds, array_agg(o.held) AS held,
+                     array_agg(o.id) FILTER (WHERE o.superseded_by IS NOT NULL) AS older, array_agg(o.speech_act) AS acts
+              FROM (SELECT j.id, j.log_odds, j.held, j.superseded_by, j.speech_act FROM rated j
+                    WHERE recall_private.logistic(j.logit) >= v_request.min_relevance
+                      AND (NOT v_request.require_answer
+                           OR coalesce((SELECT c.value FROM confidence c) >= v_min_confidence, true))
+                    ORDER BY j.log_odds DESC, j.id) o) b
+        CROSS JOIN LATERAL recall_private.placed_by_time(
+            v_tenant, b.ids, b.log_odds, CASE WHEN cardinality(v_asked.queries) = 1 THEN b.held END,
+            CASE WHEN v_filter.superseded_as_of THEN b.older END, b.acts, v_read.about_past, v_read.skips_changes,
+            v_newer_gap, v_change_gap) p
+    ), hit AS MATERIALIZED (
+        SELECT j.*, u.placed, u.rank::int AS rank, b.newer[array_position(b.older, j.id)] AS newer_version
+        FROM best b
+        CROSS JOIN LATERAL unnest(b.ids, b.placed) WITH ORDINALITY u(id, placed, rank)
+        JOIN rated j ON j.id = u.id
+        WHERE u.rank <= v_request.k OR u.id IN (SELECT o.id FROM rated o ORDER BY o.logit DESC, o.id LIMIT p_pool)
     ), nearest_passage AS MATERIALIZED (  -- read only if a hit has passages
         SELECT b.id, b.passage
         FROM (SELECT h.place, array_agg(h.id) AS ids FROM hit h GROUP BY h.place) x
@@ -151,51 +127,25 @@ BEGIN
            CASE WHEN coalesce(t.rank, 1) = 1 THEN jsonb_build_object(
         'profile', (v_asked.model).profile, 'mode', v_asked.mode, 'weight', v_asked.weight,
         'newer_gap', CASE WHEN v_read.about_past THEN 0 ELSE v_newer_gap END,  -- for clients of schemas before 0039
-        'raised', CASE WHEN p_pool > 0 THEN (
-            SELECT jsonb_agg(jsonb_build_object(
-                'id', r.id, 'before', r.other, 'gap', CASE WHEN r.names THEN v_newer_gap ELSE v_change_gap END))
-            FROM raised r) END,
-        'experiment', CASE WHEN v_asked.experiment_arm IS NOT NULL THEN jsonb_build_object(
-            'number', floor((v_asked.settings ->> 'search.experiment')::double precision), 'arm', v_asked.experiment_arm,
-            'weight', CASE WHEN v_asked.mode = 'off' THEN 0 ELSE v_asked.weight END) END,
+        'raised', CASE WHEN p_pool > 0 THEN (SELECT b.raised FROM best b) END,
+        'experiment', CASE WHEN v_asked.experiment_arm IS NOT NULL THEN recall_private.running_experiment(
+            v_asked.settings, v_asked.experiment_arm, v_asked.mode, v_asked.weight) END,
         'confidence', (SELECT c.value FROM confidence c), 'min_confidence', v_min_confidence,
         'needs_context', v_read.needs_context,
-        'ground', CASE WHEN v_request.explain THEN jsonb_build_object(
-            'now', recall_private.epoch(v_asked.moment), 'window', v_asked.window_only,
-            'model', to_jsonb(v_asked.model) || '{"phrase": 0}',  -- for clients of schemas before 0043
-            'arms', v_asked.arms,
-            'author', v_asked.author, 'weights', to_jsonb(v_asked.weights), 'layers', to_jsonb(v_asked.layers),
-            'queries', (
-                SELECT jsonb_agg(jsonb_build_object(
-                    'query', u.query, 'words', (v_read.analyzed[u.place]).words, 'steps', (v_read.analyzed[u.place]).steps,
-                    'idfs', (v_read.analyzed[u.place]).idfs, 'period', recall_private.explained_period(v_read.periods[u.place]))
-                    ORDER BY u.place)
-                FROM unnest(v_asked.queries) WITH ORDINALITY u(query, place))) END,
-        'arms', CASE WHEN v_request.explain OR t.id IS NULL THEN (
-            SELECT jsonb_build_object(
-                'semantic', count((j.evidence).semantic_rank), 'lexical', count((j.evidence).lexical_rank),
-                'name', count(*) FILTER (WHERE (j.evidence).likeness > 0),
-                'cue', count(*) FILTER (WHERE (j.evidence).cue > 0), 'graph', count((j.evidence).seed))
-            FROM rated j) END,
+        'arms', CASE WHEN v_request.explain OR t.id IS NULL THEN (SELECT c.arms FROM confidence c) END,
         -- A reranker or a project changes the log-odds, so the client recomputes the confidence.
-        'confidence_terms', CASE WHEN p_pool > 0 AND v_asked.memories IS NOT NULL THEN jsonb_build_object(
-            'intercept', v_asked.settings -> 'confidence.intercept', 'relevance', v_asked.settings -> 'confidence.relevance',
-            'size', v_asked.settings -> 'confidence.size', 'memories', v_asked.memories,
-            'needs_context', v_read.needs_context) END,
+        'confidence_terms', CASE WHEN p_pool > 0 AND v_asked.memories IS NOT NULL THEN recall_private.confidence_terms(
+            v_asked.settings, v_asked.memories, v_read.needs_context) END,
         'blend', CASE WHEN p_reranker IS NOT NULL THEN recall_private.rerank_blend(v_tenant, p_reranker) END,
-        'skipped', to_jsonb(nullif(array_remove(
-            CASE WHEN v_asked.window_only AND (SELECT count(*) FROM rated) >= 5000 THEN
-                'window: it holds more than 5,000 memories, of which the newest were looked at' END
-            || (CASE WHEN v_asked.other_embedder IS NOT NULL THEN format(
-                'meaning: this database holds embeddings of %L, not of %L; `pgrecall jobs run reembed` replaces them',
-                v_asked.settings ->> 'embedding.model', left(v_asked.other_embedder, 200)) END
-            || recall_private.ignored_parts(
-                v_tenant, ARRAY(SELECT h.id FROM hit h), v_asked.settings ->> 'embedding.model', v_asked.tokens <> 'null',
-                v_asked.embeddings IS NOT NULL, v_filter.as_of))
-            || CASE WHEN t.left_out > 0 THEN format(
-                'hits: the last %s are left out, as the hits would have more than %s bytes of text',
-                t.left_out, to_char(p_max_bytes, 'FM999,999,999,999,990')) END, NULL), '{}'))) END,
-           t.passage, t.speech_act, t.newer_version, t.evidence
+        'skipped', to_jsonb(recall_private.skipped_parts(
+            v_tenant, ARRAY(SELECT h.id FROM hit h), v_asked.settings ->> 'embedding.model', v_asked.tokens <> 'null',
+            v_asked.embeddings IS NOT NULL, v_filter.as_of, v_asked.other_embedder,
+            CASE WHEN v_asked.window_only THEN (SELECT count(*) FROM rated) END, t.left_out, p_max_bytes))) END,
+           t.passage, t.speech_act, t.newer_version, NULL::json, t.ground,
+           CASE WHEN v_request.explain AND t.rank = 1 THEN ROW(
+               recall_private.epoch(v_asked.moment), v_asked.window_only, v_asked.mode, v_asked.weight, v_asked.model,
+               v_asked.arms, v_asked.author, v_asked.weights, v_asked.queries, v_read.analyzed,
+               v_read.periods)::recall.search_ground END
     FROM (VALUES (1)) one
     LEFT JOIN (
         SELECT x.*, count(*) FILTER (WHERE x.bytes > p_max_bytes) OVER () AS left_out
@@ -208,7 +158,7 @@ BEGIN
                    CASE WHEN v.past THEN v.tags ELSE m.tags END AS tags,
                    CASE WHEN v.past THEN coalesce(v.occurred_at, m.created_at) ELSE m.happened_at END AS happened_at,
                    recall_private.logistic(h.placed) AS score, recall_private.logistic(h.logit) AS relevance, h.vital,
-                   recall_private.zone_of(recall_private.retention_of(h.vital, j.floored, v_asked.weights), l) AS zone,
+                   recall_private.zone_of(recall_private.retention_of(h.vital, h.floored, v_asked.weights), h.in_force) AS zone,
                    h.rank, m.superseded_by,
                    ARRAY(SELECT o.id FROM recall.memory o
                          WHERE o.tenant = v_tenant AND o.superseded_by = h.id ORDER BY o.id LIMIT 100) AS supersedes,
@@ -216,18 +166,13 @@ BEGIN
                    CASE WHEN v.past THEN v.valid_from ELSE m.valid_from END AS valid_from,
                    CASE WHEN v.past THEN v.valid_until ELSE m.valid_until END AS valid_until,
                    m.expires_at, m.archived_at,
-                   -- As jsonb, it would cost a fortieth of a search more.
-                   CASE WHEN v_request.explain THEN json_build_object(
-                       'query', j.place, 'found', row_to_json(j.evidence), 'held', j.held, 'logit', h.logit,
-                       'log_odds', h.log_odds, 'placed', h.placed, 'floored', j.floored,
-                       'layer', m.layer, 'accesses', CASE WHEN v_filter.as_of IS NULL THEN (
-                           SELECT row_to_json(a) FROM recall.activation a
-                           WHERE a.tenant = v_tenant AND a.memory_id = h.id)
-                       ELSE (SELECT row_to_json(a)
-                             FROM recall_private.activations_as_of(v_tenant, ARRAY[h.id], v_filter.as_of) a) END)
-                   END AS evidence,
-                   h.logit, h.use_term, j.named, j.evidence_logit, j.speech_act,
-                   (SELECT r.id FROM raised r WHERE r.other = h.id AND r.names) AS newer_version,
+                   CASE WHEN v_request.explain THEN ROW(
+                       h.place, h.evidence, h.held, h.logit, h.log_odds, h.placed, h.floored, h.in_force,
+                       CASE WHEN v_filter.as_of IS NULL THEN (
+                           SELECT a FROM recall.activation a WHERE a.tenant = v_tenant AND a.memory_id = h.id)
+                       ELSE (SELECT a FROM recall_private.activations_as_of(v_tenant, ARRAY[h.id], v_filter.as_of) a) END
+                   )::recall.hit_ground END AS ground,
+                   h.logit, h.use_term, h.named, h.evidence_logit, h.speech_act, h.newer_version,
                    -- A passage is given by its place in the current text.
                    CASE WHEN m.passage_count > 0 AND (v.past IS NULL OR v.body = m.body)
                         THEN (SELECT p.passage FROM nearest_passage p WHERE p.id = h.id) END AS passage,
@@ -235,14 +180,15 @@ BEGIN
                    CASE WHEN h.rank > 1 THEN sum(octet_length(b.text) + CASE WHEN octet_length(b.text) > 1000
                         THEN recall_private.json_escapes(b.text) ELSE 0 END) OVER (ORDER BY h.rank) END AS bytes
             FROM hit h
-            JOIN rated j ON j.id = h.id
-            CROSS JOIN LATERAL (SELECT * FROM recall.memory r WHERE r.tenant = v_tenant AND r.id = h.id OFFSET 0) m
+            CROSS JOIN LATERAL (
+                SELECT r.key, r.layer, r.title, r.body, r.role, r.author, r.tags, r.happened_at, r.created_at, r.superseded_by,
+                       r.valid_from, r.valid_until, r.expires_at, r.archived_at, r.passage_count
+                FROM recall.memory r WHERE r.tenant = v_tenant AND r.id = h.id OFFSET 0) m
             -- The text at a past moment: one index probe for each hit, and none without such a moment.
             LEFT JOIN LATERAL (
                 SELECT o.*, true AS past FROM recall_private.version_at(v_tenant, h.id, v_filter.as_of) o
                 WHERE v_filter.as_of IS NOT NULL OFFSET 0) v ON true  -- otherwise it would be called without a moment
             CROSS JOIN LATERAL (SELECT CASE WHEN v.past THEN v.body ELSE m.body END AS text) b
-            JOIN unnest(v_asked.layers) l ON l.name = m.layer
         ) x
     ) t ON (t.bytes > p_max_bytes) IS NOT TRUE
     ORDER BY t.rank;

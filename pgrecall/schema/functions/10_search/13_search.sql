@@ -37,7 +37,7 @@ BEGIN
     RETURN QUERY
     SELECT f.id, f.key, f.layer, f.title, f.body, f.role, f.author, f.tags, f.happened_at, f.score, f.relevance,
            f.vitality, f.zone, f.rank, f.superseded_by, f.supersedes, f.contradicts, f.valid_from, f.valid_until,
-           f.expires_at, f.archived_at, recall.hit_explanation(f.evidence, first_value(f.summary) OVER (ORDER BY f.rank)),
+           f.expires_at, f.archived_at, recall.hit_explanation(f.hit_ground, first_value(f.search_ground) OVER (ORDER BY f.rank)),
            f.passage, f.speech_act, f.newer_version
     FROM recall.find(jsonb_build_object(
         'query', p_query, 'queries', p_queries, 'k', p_k, 'layers', p_layers, 'roles', p_roles, 'authors', p_authors,
@@ -63,34 +63,36 @@ CREATE OR REPLACE FUNCTION recall.search_and_log(
     vitality double precision, zone text, rank int, superseded_by bigint, supersedes bigint[],
     contradicts bigint[], valid_from timestamptz, valid_until timestamptz, expires_at timestamptz,
     archived_at timestamptz, explanation jsonb,
-    summary jsonb, search_id bigint, passage jsonb, speech_act text, newer_version bigint, evidence json
+    summary jsonb, search_id bigint, passage jsonb, speech_act text, newer_version bigint, evidence json,
+    hit_ground recall.hit_ground, search_ground recall.search_ground
 )
 LANGUAGE plpgsql VOLATILE ROWS 10
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_queries text[] := (SELECT array_agg(q) FROM jsonb_array_elements_text(
-        CASE jsonb_typeof(p_request -> 'queries') WHEN 'array' THEN p_request -> 'queries' END) q);
+    v_queries text[];
 BEGIN
+    IF jsonb_typeof(p_request -> 'queries') = 'array' THEN
+        v_queries := (SELECT array_agg(q) FROM jsonb_array_elements_text(p_request -> 'queries') q);
+    END IF;
     RETURN QUERY
     WITH hit AS MATERIALIZED (
         SELECT * FROM recall.find(
             p_request, p_embedding, p_embeddings, p_now, p_tokens => p_tokens, p_unless_named => p_unless_named)
-    ), logged AS MATERIALIZED (
-        SELECT CASE WHEN NOT s.named THEN recall_private.log_search(
-                   v_tenant, s.ids, p_request ->> 'session_id', p_now, p_request ->> 'query', s.profile, v_queries,
-                   s.experiment) END AS search_id
-        FROM (SELECT coalesce(array_agg(h.id ORDER BY h.rank) FILTER (WHERE h.id IS NOT NULL), '{}') AS ids,
-                     max(h.summary ->> 'profile') AS profile,
-                     (max((h.summary -> 'experiment')::text))::jsonb AS experiment,
-                     coalesce(bool_or(h.summary ? 'named'), false) AS named
-              FROM hit h) s
     )
     SELECT f.id, f.key, f.layer, f.title, f.body, f.role, f.author, f.tags, f.happened_at, f.score, f.relevance,
            f.vitality, f.zone, f.rank, f.superseded_by, f.supersedes, f.contradicts, f.valid_from, f.valid_until,
-           f.expires_at, f.archived_at, f.explanation, f.summary, l.search_id, f.passage,
-           f.speech_act, f.newer_version, f.evidence
-    FROM hit f CROSS JOIN logged l ORDER BY f.rank;
+           f.expires_at, f.archived_at, f.explanation, f.summary, (
+               SELECT CASE WHEN NOT s.named THEN recall_private.log_search(
+                   v_tenant, s.ids, p_request ->> 'session_id', p_now, p_request ->> 'query', s.profile, v_queries,
+                   s.experiment) END
+               FROM (SELECT coalesce(array_agg(h.id) FILTER (WHERE h.id IS NOT NULL), '{}') AS ids,
+                            max(h.summary ->> 'profile') AS profile,
+                            (max((h.summary -> 'experiment')::text))::jsonb AS experiment,
+                            coalesce(bool_or(h.summary ? 'named'), false) AS named
+                     FROM hit h) s),
+           f.passage, f.speech_act, f.newer_version, f.evidence, f.hit_ground, f.search_ground
+    FROM hit f;  -- in the order of find
 END $$;
 
 -- explain (reader; Search): why a memory has its rank for a search request, as JSON: the rank, the number of
@@ -113,8 +115,8 @@ DECLARE
     v_explanation jsonb;
 BEGIN
     PERFORM recall.require_memory(p_memory_id);
-    SELECT f.id, f.rank, f.relevance, f.vitality, f.evidence, count(*) OVER () AS candidates,
-           first_value(f.summary) OVER (ORDER BY f.rank) AS summary
+    SELECT f.id, f.rank, f.relevance, f.vitality, f.hit_ground, count(*) OVER () AS candidates,
+           first_value(f.search_ground) OVER (ORDER BY f.rank) AS search_ground
     INTO v_hit
     FROM recall.find(
         v_request, p_embedding, p_embeddings, p_now, p_tokens => p_tokens, p_max_bytes => NULL) f
@@ -129,7 +131,7 @@ BEGIN
                  THEN ' within its filters' ELSE '' END));
     END IF;
     SELECT * INTO v_memory FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_memory_id;
-    v_explanation := recall.hit_explanation(v_hit.evidence, v_hit.summary);
+    v_explanation := recall.hit_explanation(v_hit.hit_ground, v_hit.search_ground);
     RETURN v_explanation || jsonb_build_object(
         'memory', p_memory_id, 'found', true, 'rank', v_hit.rank, 'candidates', v_hit.candidates,
         'sentence', recall_private.rank_sentence(

@@ -54,11 +54,11 @@ BEGIN
     v_failed := recall_private.failed_filters(v_memory, recall_private.checked_filter(v_tenant, v_read.filter, p_now));
     v_limit := CASE WHEN v_request.k <= 50 THEN 50 ELSE 1000 END;
     SELECT jsonb_agg(jsonb_build_object('id', f.id, 'rank', f.rank, 'score', f.score, 'relevance', f.relevance,
-                                        'explanation', CASE WHEN f.id = p_memory_id THEN recall.hit_explanation(f.evidence, f.found) END)
+                                        'explanation', CASE WHEN f.id = p_memory_id THEN recall.hit_explanation(f.hit_ground, f.ground) END)
                      ORDER BY f.rank) FILTER (WHERE f.id IS NOT NULL),
            max((f.summary ->> 'confidence')::double precision)
     INTO v_hits, v_confidence
-    FROM (SELECT *, first_value(o.summary) OVER (ORDER BY o.rank) AS found FROM recall.find(
+    FROM (SELECT *, first_value(o.search_ground) OVER (ORDER BY o.rank) AS ground FROM recall.find(
         p_request || jsonb_build_object('k', v_limit, 'explain', true, 'min_relevance', 0, 'require_answer', false),
         p_embedding, p_embeddings, p_now, p_tokens => p_tokens, p_max_bytes => NULL) o) f;
     SELECT h INTO v_mine FROM jsonb_array_elements(v_hits) h WHERE (h ->> 'id')::bigint = p_memory_id;
@@ -70,9 +70,9 @@ BEGIN
         IF recall_private.combined_queries(v_request.query, v_request.queries) <> '{}' OR v_request.cues IS NOT NULL
            OR v_request.session_id IS NOT NULL THEN
             SELECT jsonb_build_object('rank', f.rank, 'score', f.score, 'relevance', f.relevance,
-                                      'explanation', recall.hit_explanation(f.evidence, f.found))
+                                      'explanation', recall.hit_explanation(f.hit_ground, f.ground))
             INTO v_wide
-            FROM (SELECT *, first_value(o.summary) OVER (ORDER BY o.rank) AS found FROM recall.find(
+            FROM (SELECT *, first_value(o.search_ground) OVER (ORDER BY o.rank) AS ground FROM recall.find(
                 v_open, p_embedding, p_embeddings, p_now, p_tokens => p_tokens, p_max_bytes => NULL) o) f
             WHERE f.id = p_memory_id;
         END IF;

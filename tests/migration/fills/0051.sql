@@ -1,0 +1,3 @@
+-- Two types of the results of functions; no table has them.
+
+SELECT;
