@@ -173,6 +173,25 @@ def test_a_question_is_compared_by_what_it_is_like(memory: Memory, query: Query)
     assert relevance["features"]["token_similarity"] == pytest.approx(1)
 
 
+def test_questions_that_nobody_answered_take_no_place_among_those_compared(
+    memory: Memory, query: Query
+) -> None:
+    memory.remember_many(
+        [
+            *[Draft(f"Where is the anchor chain {place}?") for place in range(30)],
+            Draft("The anchor chain lies in the locker behind the winch, as it did last year.", key="a"),
+        ]
+    )
+    query(
+        "UPDATE recall.token_signs SET signs = ARRAY[~ signs[1]] WHERE memory_id <> %s", (memory.get("a").id,)
+    )
+
+    hit = memory.search("anchor chain").hits[0]
+
+    assert hit.key == "a"
+    assert hit.explanation["relevance"]["features"]["token_similarity"] == pytest.approx(1)
+
+
 @pytest.mark.parametrize("empty", ["?", "So?", "\u2026", "\N{OYSTER}"])
 def test_a_turn_before_without_tokens_lends_none(memory: Memory, query: Query, empty: str) -> None:
     memory.remember_many(

@@ -7,8 +7,8 @@ RETURN CASE WHEN p_ids[width_bucket(p_id, p_ids)] = p_id THEN width_bucket(p_id,
 
 -- candidates: the memories gathered for one query, and how likely each is to answer it.
 -- q has the parts of the query, NULL without one; p_period is the period that it names. p_tokens are its token signs: the
--- most relevant candidates (v_compared) are compared by their tokens, and every other candidate gets the lowest of these
--- similarities. p_author_weight is the weight of an author named in the query. p_cued are the memories associated with
+-- most relevant candidates (v_compared) are compared by their tokens, an answered question without what it loses, and
+-- every other candidate gets the lowest of these similarities. p_author_weight is the weight of an author named in the query. p_cued are the memories associated with
 -- cues, with p_strengths and p_cues, the cue of each. p_recent are the cues themselves.
 -- The result: `logit` is the log-odds that the memory answers, including the relevance that linked memories lend it. A
 -- cosine counts by the amount that it exceeds the typical one (see centered_query). A question loses `question`, and
@@ -63,6 +63,7 @@ DECLARE
     v_activations double precision[];
     v_uses double precision[];
     v_answers bigint[] := coalesce(g.answers, '{}');
+    v_questions bigint[] := coalesce(g.questions, '{}');
     v_typical double precision := g.typical;
     v_trust double precision := g.trust;
     v_compared constant int := 24;  -- number of candidates compared by their tokens
@@ -187,8 +188,10 @@ BEGIN
         FROM (SELECT f.*, coalesce(recall_private.weight_of_held(coalesce(o.held, f.held), v_idfs) / v_idf_sum, 0) AS session_coverage
               FROM featured f LEFT JOIN in_session o ON o.session_id = f.session_id OFFSET 0) f
     ), compared AS MATERIALIZED (
-        -- A question loses `question` itself, but lends what it is alike to its answer.
-        SELECT ARRAY(SELECT j.id FROM rated j ORDER BY j.logit + w.question * greatest(j.question, 0) DESC, j.id LIMIT v_compared) AS ids
+        -- A question ranks low itself, but one that has an answer lends it what it is like.
+        SELECT ARRAY(SELECT j.id FROM rated j
+                     ORDER BY j.logit + CASE WHEN j.id = ANY (v_questions) THEN w.question * j.question ELSE 0 END DESC, j.id
+                     LIMIT v_compared) AS ids
     ), alike AS MATERIALIZED (
         SELECT t.id, t.similarity
         FROM compared c
