@@ -121,6 +121,9 @@ def arrays(of: Strategy) -> Strategy:
         st.lists(some, min_size=wide, max_size=wide), min_size=1, max_size=3)))  # fmt: skip
 
 
+ODDS = st.floats(-50, 50)
+
+
 def by_type(ids: Mapping[str, int]) -> dict[str, Strategy]:
     """A strategy for each type, in which numbers of things that are there occur."""
     there = st.sampled_from(sorted(set(ids.values())))
@@ -142,6 +145,13 @@ def by_type(ids: Mapping[str, int]) -> dict[str, Strategy]:
         "bytea": st.binary(max_size=40),
         "json": documents.map(json.dumps),
         "jsonb": documents.map(json.dumps),
+        # Of numbers that a search can have: whoever makes up others explains what was never found.
+        "recall.hit_ground": st.tuples(st.integers(-3, 20), st.integers(0, 65535), ODDS, ODDS, ODDS).map(
+            "({0[0]},,{0[1]},{0[2]},{0[3]},{0[4]},f,,)".format
+        ),
+        "recall.search_ground": st.tuples(st.integers(0, 2**32), ODDS).map(
+            "({0[0]},f,odds,{0[1]},,,,,,,)".format
+        ),
     }
 
 
